@@ -1,0 +1,62 @@
+"""The errors of the actors, one reaction a line.
+
+ActorError
+├── RefusalError            the caller's fault: tell the member, never retry
+│   └── SqlRefusedError     not one read-only SELECT, or over a limit
+└── FailureError            the world's fault: recorded, then recovered from
+    ├── TransportError      a provider's HTTP exchange broke; `end` says how
+    └── LeaseLostError      the log did not answer for 10 s: close the stream, end
+"""
+
+from typing_extensions import override
+
+from events.generation import StreamEnd
+
+
+class ActorError(Exception):
+    """Base of everything that an actor raises on purpose."""
+
+
+class RefusalError(ActorError):
+    """What was asked for is not allowed."""
+
+
+class FailureError(ActorError):
+    """The world failed."""
+
+
+class TransportError(FailureError):
+    """An HTTP exchange with a provider broke."""
+
+    def __init__(self, end: StreamEnd, detail: str) -> None:
+        super().__init__(end, detail)
+        self.end: StreamEnd = end
+        self.detail = detail
+
+    @override
+    def __str__(self) -> str:
+        return f"the provider's stream ended by {self.end}: {self.detail}"
+
+
+class LeaseLostError(FailureError):
+    """The log has not acknowledged an append for longer than a turn may run unheard."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+    @override
+    def __str__(self) -> str:
+        return f"the event log has not answered for {self.seconds:.1f} s"
+
+
+class SqlRefusedError(RefusalError):
+    """A person's SQL that the gate does not let through, or that ran over a limit."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    @override
+    def __str__(self) -> str:
+        return self.reason

@@ -1,0 +1,302 @@
+"""What the actors need of the outside: the log, time, a provider's HTTP, and Discord.
+
+Protocols and plain structs only. The adapters: `actors.cluster` (log over Ray), `actors.transport`
+(aiohttp), `actors.delivery.single_attempt` (hikari), `bot.clock`.
+"""
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from events.base import (
+    Append,
+    Appended,
+    ChannelId,
+    MessageId,
+    Position,
+    Recorded,
+    Scope,
+    StreamId,
+    TurnId,
+)
+from events.delivery import Outcome
+from events.log import Subscription
+
+
+class Clock(Protocol):
+    """Time, so that tests can move it."""
+
+    def now(self) -> datetime:
+        """Return the wall clock: aware, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds of a clock that never goes back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`; cancellable."""
+        ...
+
+
+class LogPort(Protocol):
+    """A process's connection to the event log.
+
+    Appends of one process leave one batch at a time; what arrives meanwhile is the next batch.
+    A lost log actor is waited for and what it did not acknowledge is sent again.
+    """
+
+    async def append(self, append: Append) -> Appended:
+        """Append and return when durable, with all that this process appended before it.
+
+        Raises:
+            ConcurrencyError: `expected_seq` is wrong.
+            FencedError: The turn is at a later epoch.
+            StoppedError: `unless_stopped`, and the turn has a stop.
+        """
+        ...
+
+    async def read(self, stream: StreamId, after: int = 0) -> list[Recorded]:
+        """Return the events of `stream` whose seq is above `after`, oldest first."""
+        ...
+
+    async def read_all(
+        self, after: Position, *, kinds: Collection[str] = (), limit: int = 10_000
+    ) -> list[Recorded]:
+        """Return up to `limit` events above `after`, of `kinds` (empty: all), oldest first."""
+        ...
+
+    def subscribe(
+        self, streams: Collection[StreamId] | None, after: Position = Position(0)
+    ) -> Subscription:
+        """Push events of `streams` (None: all) above `after`; survives a restart of the log."""
+        ...
+
+
+class HttpRequest(Struct, frozen=True, kw_only=True):
+    """One request to a provider."""
+
+    url: str
+    """The full address, without credentials."""
+    headers: dict[str, str]
+    """Headers, credentials included: never logged, never recorded."""
+    body: str
+    """The JSON body."""
+
+
+class HttpStream(Protocol):
+    """An open response."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        ...
+
+    @property
+    def content_type(self) -> str:
+        """The media type, lower case, without parameters; empty where absent."""
+        ...
+
+    @property
+    def retry_after_seconds(self) -> float | None:
+        """The Retry-After header in seconds, where present and readable."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives.
+
+        Raises:
+            TransportError: The connection broke before the body's end.
+        """
+        ...
+
+
+class Transport(Protocol):
+    """HTTP to providers: one pooled client a process, no redirects, no total timeout."""
+
+    def open(self, request: HttpRequest) -> AbstractAsyncContextManager[HttpStream]:
+        """Send `request`; entering gives the response once its headers are there.
+
+        Leaving the block, by whatever path, closes the socket at once.
+
+        Raises:
+            TransportError: No response came.
+        """
+        ...
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A message ready to be posted."""
+
+    channel_id: ChannelId
+    """The destination."""
+    content: str
+    """1 to 2000 UTF-16 code units."""
+    reply_to: MessageId | None = None
+    """The message it replies to, in the same channel."""
+    mentions: tuple[int, ...] = ()
+    """The only users whom the text may ping."""
+
+
+class Posted(Struct, frozen=True, kw_only=True, tag=True):
+    """Discord returned the message."""
+
+    message_id: MessageId
+    """Its id."""
+    channel_id: ChannelId
+    """Where it stands."""
+    tries: int
+    """Requests written, from 1."""
+    ms: float
+    """Milliseconds from the first write, waits for rate limits included."""
+
+
+class NotPosted(Struct, frozen=True, kw_only=True, tag=True):
+    """The message was not confirmed."""
+
+    outcome: Outcome
+    """What is known."""
+    reason: str
+    """A word or two: `stopped`, `http_503`, `connection_reset`, `timeout`, `rate_limited`, …"""
+    code: int | None = None
+    """Discord's error code, where it gave one."""
+    http_status: int | None = None
+    """The response's status, where one came."""
+    tries: int = 0
+    """Requests written."""
+    ms: float = 0.0
+    """Milliseconds until the outcome was known."""
+
+
+class StopSignal(Protocol):
+    """A turn's stop, as a process last heard of it by push."""
+
+    def is_set(self) -> bool:
+        """Return whether the turn has been stopped."""
+        ...
+
+    async def wait(self) -> object:
+        """Return once it has."""
+        ...
+
+
+class HistoryMessage(Struct, frozen=True, kw_only=True):
+    """A message of a channel's past, as context for the model."""
+
+    message_id: MessageId
+    """Its id."""
+    author_id: int
+    """Who wrote it."""
+    author_name: str
+    """Their display name there."""
+    is_own: bool
+    """Whether this bot wrote it."""
+    content: str
+    """Its text, mentions resolved to names."""
+
+
+class Messenger(Protocol):
+    """Discord's REST, one attempt at a time."""
+
+    async def post(self, draft: Draft, stop: StopSignal | None = None) -> Posted | NotPosted:
+        """Write one POST and return its one outcome; never raises for what Discord does.
+
+        Only a 429 is repeated, for at most 30 s in all, and not once `stop` is set.
+        """
+        ...
+
+    async def typing(self, channel_id: ChannelId) -> None:
+        """Show the typing indicator; a failure is logged and forgotten."""
+        ...
+
+    async def history(
+        self, channel_id: ChannelId, *, before: MessageId | None, limit: int
+    ) -> list[HistoryMessage]:
+        """Return up to `limit` messages older than `before`, oldest first; empty on failure."""
+        ...
+
+
+class SendRequest(Struct, frozen=True, kw_only=True):
+    """A turn asks the sender to post one message."""
+
+    turn_id: TurnId
+    """The turn."""
+    scope: Scope
+    """Its scope."""
+    epoch: int
+    """The turn's epoch; the sender refuses an older one."""
+    flush: int
+    """The flush it comes from; 0 for a notice."""
+    piece: int
+    """Index of the piece in that flush."""
+    purpose: Literal["answer", "notice"] = "answer"
+    """The model's text, or words of the bot itself."""
+    draft: Draft
+    """What to post."""
+    owed: bool = False
+    """The flush that a graceful stop owes: it is posted although the turn has a stop."""
+    pacing_ms: float = 0.0
+    """Milliseconds the turn waited for pacing."""
+
+
+class Sent(Struct, frozen=True, kw_only=True, tag=True):
+    """The attempt has a receipt."""
+
+    attempt: int
+    """Its ordinal."""
+    flush: int
+    """The flush it came from."""
+    piece: int
+    """The piece of it."""
+    message_id: MessageId
+    """The message."""
+
+
+class NotSent(Struct, frozen=True, kw_only=True, tag=True):
+    """No receipt: nothing was attempted, or the attempt failed."""
+
+    flush: int
+    """The flush it came from."""
+    piece: int
+    """The piece of it."""
+    attempt: int | None
+    """Its ordinal; None where nothing was attempted."""
+    outcome: Outcome | Literal["stopped", "fenced"]
+    """What is known; `stopped` and `fenced` where nothing was attempted."""
+    reason: str
+    """Why."""
+    code: int | None = None
+    """Discord's error code."""
+
+
+SendResult = Sent | NotSent
+"""What became of a send request."""
+
+
+class SenderPort(Protocol):
+    """The one actor that speaks to Discord."""
+
+    async def send(self, request: SendRequest) -> SendResult:
+        """Record an attempt, post once, record its outcome, return it."""
+        ...
+
+    async def settle(self, turn_id: TurnId, scope: Scope, epoch: int) -> list[SendResult]:
+        """Give every attempt of the turn an outcome and return them all, oldest first.
+
+        Attempts in flight are waited for; attempts that nobody has in flight become
+        `unconfirmed`. From here on requests of an epoch below `epoch` are refused.
+        """
+        ...
+
+    async def typing(self, channel_id: ChannelId) -> None:
+        """Show the typing indicator."""
+        ...
+
+    async def history(
+        self, channel_id: ChannelId, *, before: MessageId | None, limit: int
+    ) -> list[HistoryMessage]:
+        """Return up to `limit` messages older than `before`, oldest first; empty on failure."""
+        ...

@@ -1,0 +1,1 @@
+"""Pure provider adapters: requests out, wire payloads in, normalized chunks out."""

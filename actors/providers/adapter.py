@@ -1,0 +1,69 @@
+"""What every wire format offers: a request out, normalized chunks in.
+
+One adapter object reads one response. It is pure: the same payloads give the same chunks, which is
+what lets a recorded stream be replayed.
+"""
+
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from actors.ports import HttpRequest
+from events.generation import Chunk, StreamEnd
+
+
+class ModelRoute(Struct, frozen=True, kw_only=True):
+    """A model at a provider, with what it takes to call it."""
+
+    provider: str
+    """The provider's name in the configuration."""
+    kind: Literal["openai"]
+    """Its wire format."""
+    base_url: str
+    """The root of its API, such as `https://api.openai.com/v1`."""
+    api_key: str
+    """The key; empty for endpoints without one. Never recorded."""
+    model: str
+    """The model's id at the provider."""
+
+
+class ContextItem(Struct, frozen=True, kw_only=True):
+    """One message of the conversation that a model is given."""
+
+    role: Literal["system", "user", "model"]
+    """Who speaks: the instructions, somebody in the channel, the persona."""
+    content: str
+    """The text."""
+
+
+class StreamAdapter(Protocol):
+    """Reads one response."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the stream said its last word: stop reading and close."""
+        ...
+
+    def feed(self, payload: str) -> list[Chunk]:
+        """Return the chunks that one data payload of a 2xx response gives; never raises."""
+        ...
+
+    def fail(self, status: int, body: str, retry_after_seconds: float | None) -> list[Chunk]:
+        """Return the error chunk of a response whose status is not 2xx."""
+        ...
+
+    def finish(self, end: StreamEnd) -> list[Chunk]:
+        """Return what was held back, then `done` or the error that `end` means."""
+        ...
+
+
+class Provider(Protocol):
+    """A wire format."""
+
+    def request(self, route: ModelRoute, context: tuple[ContextItem, ...]) -> HttpRequest:
+        """Return the request that asks `route` to continue `context`."""
+        ...
+
+    def reader(self) -> StreamAdapter:
+        """Return an adapter for one response."""
+        ...

@@ -1,0 +1,1 @@
+"""Pure decisions: a command and a state in, events or a refusal out."""

@@ -1,0 +1,1 @@
+"""The pure text path: provider text in, finished message bodies out."""

@@ -1,0 +1,1 @@
+"""Where people meet it: settings, gateway, commands, command line, and the wiring of it all."""

@@ -1,0 +1,90 @@
+"""Events of delivery: the promise to send, and its one outcome. Stream: delivery."""
+
+from typing import Literal
+
+from events.base import ChannelId, Event, MessageId
+
+Route = Literal["bot", "webhook"]
+"""Who posts: the bot's own account, or a webhook."""
+
+Outcome = Literal["pre_dispatch", "definite_refusal", "unconfirmed"]
+"""What became of an attempt that Discord did not confirm.
+
+`pre_dispatch`: nothing left this process. `definite_refusal`: Discord accepted nothing.
+`unconfirmed`: the request left and its result is unknown; it is never sent again.
+"""
+
+
+class SendAttempt(Event, frozen=True, kw_only=True, tag="send_attempt"):
+    """A message is about to be posted; durable before the request leaves."""
+
+    attempt: int
+    """Ordinal in the turn, from 1; joins it to its `receipt` or `send_failed`."""
+    flush: int
+    """The flush it comes from; 0 for a notice."""
+    piece: int = 0
+    """Index of the piece in that flush, from 0."""
+    purpose: Literal["answer", "notice"] = "answer"
+    """Whether it carries the model's text or words of the bot itself."""
+    route: Route = "bot"
+    """Who posts."""
+    channel_id: ChannelId
+    """The destination."""
+    content: str
+    """The content as posted."""
+    identity: str | None = None
+    """The name it is posted under, where it is not the bot's own."""
+    reply_to: MessageId | None = None
+    """The message it replies to."""
+    attachments: tuple[str, ...] = ()
+    """SHA-256 digests of attached files, in order."""
+    pacing_ms: float = 0.0
+    """Milliseconds waited for pacing."""
+    lock_ms: float = 0.0
+    """Milliseconds waited for locks."""
+    rate_limit_ms: float = 0.0
+    """Milliseconds waited for rate limits before the attempt."""
+
+
+class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
+    """Discord accepted an attempt."""
+
+    attempt: int
+    """The attempt."""
+    message_id: MessageId
+    """The message that now exists."""
+    destination_id: ChannelId
+    """The channel or thread it stands in."""
+    route: Route = "bot"
+    """Who posted."""
+    webhook_id: int | None = None
+    """The authoring webhook."""
+    identity: str | None = None
+    """The name it was delivered under, where it is not the bot's own."""
+    speaker_kind: Literal["bot", "appearance", "identity_sprite", "copied"] = "bot"
+    """Whose appearance it has."""
+    sprite: str | None = None
+    """The sprite it was delivered with."""
+    ms: float = 0.0
+    """Milliseconds at Discord, waits for rate limits included."""
+    tries: int = 1
+    """Requests written; more than 1 only after 429."""
+
+
+class SendFailed(Event, frozen=True, kw_only=True, tag="send_failed"):
+    """An attempt was not confirmed."""
+
+    attempt: int
+    """The attempt."""
+    outcome: Outcome
+    """What is known of it."""
+    reason: str
+    """Why, in a word or two: `stopped`, `http_503`, `connection_reset`, `timeout`, …"""
+    code: int | None = None
+    """Discord's error code, where it gave one."""
+    http_status: int | None = None
+    """The response's status, where one came."""
+    ms: float = 0.0
+    """Milliseconds until the outcome was known."""
+    tries: int = 0
+    """Requests written."""
