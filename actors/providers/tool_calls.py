@@ -1,0 +1,102 @@
+"""Tool calls out of their fragments, in the dialects of OpenAI-compatible endpoints.
+
+A call comes in pieces: a slot is opened by its `index` or its `id`, the name comes once, the
+arguments as a JSON text in any number of parts. Some endpoints leave the index out, resend the
+name, send the arguments as an object, or use the older `function_call`.
+"""
+
+from typing import Final
+
+from actors.providers.json_text import (
+    JsonObject,
+    dump,
+    is_list,
+    is_object,
+    object_of,
+    text_of,
+)
+from actors.providers.surrogates import clean
+from events.generation import FunctionCall
+
+CALLS_LIMIT: Final = 256 * 1024
+"""Characters that the names and arguments of one response's calls may have."""
+_SLOTS_LIMIT: Final = 128
+
+
+class _Slot:
+    def __init__(self) -> None:
+        self.call_id = ""
+        self.name = ""
+        self.is_name_complete = False
+        self.arguments: list[str] = []
+
+
+class ToolCalls:
+    """Collects the calls of one response."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, _Slot] = {}
+        self._size = 0
+        self.is_oversized = False
+        """Whether the calls exceed what is taken; nothing more is collected then."""
+
+    def feed(self, delta: JsonObject) -> None:
+        """Take what one delta, or one whole message, says of tool calls."""
+        calls = delta.get("tool_calls")
+        for one in calls if is_list(calls) else [calls]:
+            if is_object(one):
+                function = object_of(one.get("function"))
+                self._add(self._key(one), function, text_of(one.get("id")))
+        legacy = delta.get("function_call")
+        if is_object(legacy):
+            self._add(0, legacy, "")
+
+    def take(self) -> FunctionCall | None:
+        """Return the call of the lowest named slot and forget all; None where none is named.
+
+        A turn makes one call at a time, so the calls beside it are not made.
+        """
+        named = [key for key, slot in self._slots.items() if slot.name]
+        if not named:
+            return None
+        slot = self._slots[min(named)]
+        self._slots.clear()
+        return FunctionCall(
+            name=clean(slot.name),
+            arguments=clean("".join(slot.arguments)) or "{}",
+            call_id=clean(slot.call_id) or None,
+        )
+
+    def _key(self, call: JsonObject) -> int:
+        index = call.get("index")
+        if isinstance(index, int) and not isinstance(index, bool):
+            return index
+        call_id = text_of(call.get("id"))
+        if not call_id:
+            return 0
+        same = (key for key, slot in self._slots.items() if slot.call_id == call_id)
+        return next(same, max(self._slots, default=-1) + 1)
+
+    def _add(self, key: int, function: JsonObject, call_id: str) -> None:
+        name = text_of(function.get("name"))
+        arguments = function.get("arguments")
+        is_text = isinstance(arguments, str)
+        part = arguments if is_text else "" if arguments is None else dump(arguments)
+        self._size += len(call_id) + len(name) + len(part)
+        if self._size > CALLS_LIMIT or (
+            key not in self._slots and len(self._slots) == _SLOTS_LIMIT
+        ):
+            self.is_oversized = True
+        if self.is_oversized:
+            return
+        is_first = key not in self._slots
+        slot = self._slots.setdefault(key, _Slot())
+        slot.call_id = slot.call_id or call_id
+        # A name that the slot opened with is whole: some endpoints resend it with every fragment.
+        if name and not slot.is_name_complete and name != slot.name:
+            slot.name += name
+            slot.is_name_complete = is_first
+        if is_text:
+            slot.arguments.append(part)
+        elif part:
+            slot.arguments = [part]
