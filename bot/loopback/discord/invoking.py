@@ -1,0 +1,137 @@
+"""INTERACTION_CREATE: what Discord tells the bot when somebody invokes a slash command."""
+
+from collections.abc import Mapping
+
+from bot.loopback.discord.commands import Command, CommandOption
+from bot.loopback.discord.entities import ChannelKind, JsonObject, User
+from bot.loopback.discord.interactions import Invocation
+from bot.loopback.discord.payloads import channel_json, member_json, role_json, user_json
+from bot.loopback.discord.world import World
+
+OptionValue = str | int | float | bool
+"""What an option can be set to; users, channels and roles by their id."""
+
+_USER, _CHANNEL, _ROLE, _MENTIONABLE = 6, 7, 8, 9
+_IDS = (_USER, _CHANNEL, _ROLE, _MENTIONABLE)
+
+
+def interaction_json(
+    world: World,
+    invocation: Invocation,
+    command: Command,
+    path: list[str],
+    options: Mapping[str, OptionValue],
+    permissions: int,
+) -> JsonObject:
+    """Return the event's payload; `path` is the subcommand, outermost first, empty without one."""
+    channel = invocation.channel
+    schema = command.body.options or ()
+    data: JsonObject = {
+        "id": str(command.id),
+        "name": command.body.name,
+        "type": command.body.type,
+        "options": _nested(path, schema, options),
+        "resolved": _resolved(world, channel.guild_id, _leaf(path, schema), options),
+    }
+    if command.guild_id is not None:
+        data["guild_id"] = str(command.guild_id)
+    body: JsonObject = {
+        "id": str(invocation.id),
+        "application_id": str(world.bot.id),
+        "type": 2,
+        "token": invocation.token,
+        "version": 1,
+        "data": data,
+        "channel_id": str(channel.id),
+        "channel": channel_json(world, channel) | {"permissions": str(permissions)},
+        "app_permissions": str(channel.bot_permissions),
+        "locale": "en-US",
+        "entitlements": [],
+        "attachment_size_limit": 10 * 1024 * 1024,
+        "context": 1 if channel.kind is ChannelKind.DM else 0,
+    }
+    return body | _invoker(world, invocation, permissions)
+
+
+def _invoker(world: World, invocation: Invocation, permissions: int) -> JsonObject:
+    guild_id = invocation.channel.guild_id
+    if guild_id is None:
+        owners = {"0": "0"}
+        return {"user": user_json(invocation.user), "authorizing_integration_owners": owners}
+    member = member_json(world, guild_id, invocation.user)
+    return {
+        "guild_id": str(guild_id),
+        "guild_locale": "en-US",
+        "member": member | {"permissions": str(permissions)},
+        "authorizing_integration_owners": {"0": str(guild_id)},
+    }
+
+
+def _leaf(path: list[str], schema: tuple[CommandOption, ...]) -> tuple[CommandOption, ...]:
+    """Return the options that the innermost subcommand takes.
+
+    Raises:
+        LookupError: There is no such subcommand.
+    """
+    for name in path:
+        inner = next((one for one in schema if one.name == name), None)
+        if inner is None:
+            raise LookupError(f"no subcommand {name}")
+        schema = inner.options or ()
+    return schema
+
+
+def _nested(
+    path: list[str], schema: tuple[CommandOption, ...], options: Mapping[str, OptionValue]
+) -> list[JsonObject]:
+    if not path:
+        return [
+            _option(name, value, _type_of(name, value, schema)) for name, value in options.items()
+        ]
+    inner = next(one for one in schema if one.name == path[0])
+    below = _nested(path[1:], inner.options or (), options)
+    return [{"name": inner.name, "type": inner.type, "options": below}]
+
+
+def _option(name: str, value: OptionValue, kind: int) -> JsonObject:
+    return {"name": name, "type": kind, "value": str(value) if kind in _IDS else value}
+
+
+def _type_of(name: str, value: OptionValue, schema: tuple[CommandOption, ...]) -> int:
+    for option in schema:
+        if option.name == name:
+            return option.type
+    raise LookupError(f"no option {name} (set to {value!r})")
+
+
+def _resolved(
+    world: World,
+    guild_id: int | None,
+    schema: tuple[CommandOption, ...],
+    options: Mapping[str, OptionValue],
+) -> JsonObject:
+    """Return the users, members, channels and roles that option values name."""
+    found: dict[str, JsonObject] = {}
+    for option in schema:
+        if option.name in options and option.type in _IDS:
+            number = int(options[option.name])
+            for group, body in _named(world, guild_id, number).items():
+                found.setdefault(group, {})[str(number)] = body
+    return dict(found)
+
+
+def _named(world: World, guild_id: int | None, number: int) -> dict[str, JsonObject]:
+    if number in world.channels:
+        channel = channel_json(world, world.channels[number])
+        return {"channels": channel | {"permissions": "0"}}
+    user = world.users.get(number)
+    if guild_id is None:
+        return {} if user is None else {"users": user_json(user)}
+    if user is not None:
+        return {"users": user_json(user), "members": _member(world, guild_id, user)}
+    role = next((one for one in world.guilds[guild_id].roles if one.id == number), None)
+    return {} if role is None else {"roles": role_json(role)}
+
+
+def _member(world: World, guild_id: int, user: User) -> JsonObject:
+    return member_json(world, guild_id, user, with_user=False) | {"permissions": "0"}
