@@ -44,6 +44,8 @@ class SendAttempt(Event, frozen=True, kw_only=True, tag="send_attempt"):
     """Milliseconds waited for locks."""
     rate_limit_ms: float = 0.0
     """Milliseconds waited for rate limits before the attempt."""
+    sender: str = ""
+    """Which life of the sender attempts it, so that no other takes the append for its own."""
 
 
 class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):

@@ -6,12 +6,20 @@ from typing import Protocol
 from events.base import Append, AppendResult, Position, Recorded, StreamId
 
 
-class Subscription(AsyncIterator[list[Recorded]], Protocol):
+class Subscription(Protocol):
     """Events pushed as they become durable: non-empty batches, in order of position.
 
     Each watched stream is delivered from its `after` on, each event once. Events that were
     durable when the watch began come first.
     """
+
+    def __aiter__(self) -> AsyncIterator[list[Recorded]]:
+        """Return itself."""
+        ...
+
+    async def __anext__(self) -> list[Recorded]:
+        """Return the next batch, as soon as there is one."""
+        ...
 
     async def watch(self, stream: StreamId, after: Position) -> None:
         """Also deliver `stream`, from the first event whose position is above `after`."""

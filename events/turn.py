@@ -27,7 +27,15 @@ TurnStatus = Literal[
 ]
 """How a turn ended."""
 
-RecoveryDecision = Literal["end_unconfirmed", "deliver_rest", "run_again", "expire", "give_up"]
+RecoveryDecision = Literal[
+    "end_unconfirmed",
+    "end_stopped",
+    "end_refused",
+    "deliver_rest",
+    "run_again",
+    "expire",
+    "give_up",
+]
 """What a recovery does with a turn whose process is gone."""
 
 
