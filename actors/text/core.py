@@ -1,0 +1,94 @@
+"""The face of the text path: chunks in, segments and their messages out.
+
+A turn's text is one run of characters. Each character ends in exactly one place: in a message, or
+withheld by a named rule (`reasoning`, `blank`, or the one that a caller discards it under); until
+then it is pending. What is visible has offsets, in code points, that go on over the requests of a
+turn; segments join without a gap.
+"""
+
+from typing import Final, Literal
+
+from msgspec.structs import replace
+
+from actors.text.fences import Line
+from actors.text.scan import Scan
+from actors.text.state import TEXT_VERSION, Boundary, Segment, TextConfig, TextState
+from events.generation import Flush
+
+__all__ = [
+    "TEXT_VERSION",
+    "How",
+    "Segment",
+    "TextConfig",
+    "TextState",
+    "discard",
+    "finish",
+    "flush_event",
+    "initial",
+    "step",
+]
+
+How = Literal["final", "stop", "tool_call", "error"]
+"""Why a stream's text is over: it ended by itself, was stopped, called a tool, or failed."""
+
+_BOUNDARIES: Final[dict[How, Boundary]] = {
+    "final": "final",
+    "stop": "tool_call",
+    "tool_call": "tool_call",
+    "error": "tool_call",
+}
+
+
+def initial(config: TextConfig) -> TextState:
+    """Return the state before the first character of a turn."""
+    return TextState(config=config)
+
+
+def step(state: TextState, chunk: str) -> tuple[TextState, tuple[Segment, ...]]:
+    """Take text as it came, and return the segments that it completes, oldest first."""
+    scan = Scan(state)
+    scan.read(chunk)
+    return scan.done()
+
+
+def finish(state: TextState, how: How) -> tuple[TextState, tuple[Segment, ...]]:
+    """End a stream: flush all that is pending, so that nothing is.
+
+    Where only reasoning is pending, the one segment has no text and no messages. A stream that is
+    over already gives nothing more.
+    """
+    scan = Scan(state)
+    scan.resolve()
+    scan.flush_rest(_BOUNDARIES[how])
+    after, segments = scan.done()
+    return _fresh(after), segments
+
+
+def discard(state: TextState, rule: str) -> tuple[TextState, dict[str, int]]:
+    """End a stream without a flush, and return the characters dropped, by rule.
+
+    Visible text is dropped under `rule`, reasoning under its own name. Offsets stay where the last
+    flush ended.
+    """
+    thought = state.reasoning + (len(state.held) if state.thinking else 0)
+    dropped = {rule: state.pending - thought, "reasoning": thought}
+    after = replace(state, held="", parts=(), size=0, reasoning=0)
+    return _fresh(after), {name: count for name, count in dropped.items() if count}
+
+
+def flush_event(segment: Segment, ordinal: int) -> Flush:
+    """Return the event that records `segment` as the turn's flush `ordinal`, from 1."""
+    return Flush(
+        flush=ordinal,
+        text=segment.text,
+        boundary=segment.boundary,
+        start=segment.start,
+        end=segment.end,
+        pieces=segment.pieces,
+        withheld=segment.withheld,
+    )
+
+
+def _fresh(state: TextState) -> TextState:
+    """Return the state before the first character of a turn's next stream."""
+    return TextState(config=state.config, start=state.start, line=Line(at=state.start))

@@ -1,0 +1,140 @@
+"""A turn, as an operator reads it."""
+
+import pytest
+
+from events.base import Event, TriggerId
+from events.codec import EVENT_TYPES, kind_of
+from events.delivery import SendFailed
+from events.generation import (
+    Chunk,
+    Flush,
+    FunctionCall,
+    Piece,
+    ProcessedChunk,
+    ProviderFault,
+    RequestClosed,
+    Thought,
+)
+from events.turn import StopObserved, TriggerDropped, TurnRecovered
+from projections.timeline import excerpt, summary, timeline
+from tests.projections.histories import (
+    OTHER_TURN,
+    TURN,
+    History,
+    attempt,
+    ended,
+    opened,
+    raw,
+    receipt,
+    report,
+    said,
+    started,
+    stop,
+    trigger,
+)
+
+FLUSH = Flush(
+    flush=1,
+    text="Hi\n",
+    boundary="newline",
+    start=0,
+    end=3,
+    pieces=(Piece(content="Hi", start=0, end=2),),
+    withheld={"blank": 1},
+)
+FAULT = ProviderFault(type="rate_limit", code="429", retryable=True)
+LAST_WORDS = ProcessedChunk(
+    request=1,
+    chunks=(
+        Chunk(type="text", text="x", thoughts=(Thought(content="hmm"),)),
+        Chunk(type="function_call", function_call=FunctionCall(name="look_up")),
+        Chunk(type="error", error=FAULT),
+        Chunk(type="done", finish_reason="stop"),
+    ),
+)
+DROPPED = TriggerDropped(trigger_id=TriggerId("1"), reason="expired")
+FAILED = SendFailed(attempt=1, outcome="unconfirmed", reason="timeout")
+LINES: list[tuple[Event, str]] = [
+    (trigger("1"), 'Ann asks by mention: "Hello?"'),
+    (DROPPED, "the trigger gets no turn: expired"),
+    (stop(), "31 asks to stop (stop)"),
+    (started(), "Ren answers Ann with main/tiny, spare/tiny"),
+    (
+        StopObserved(position=1, stop="stop", requester="31"),
+        "the turn acts on the stop of 31 (stop)",
+    ),
+    (
+        TurnRecovered(epoch=1, found="text received", decision="deliver_rest"),
+        "taken over, epoch 1: text received; deliver_rest",
+    ),
+    (
+        ended("error", error="429", received=9, delivered=7, messages=2, withheld={"blank": 2}),
+        "error (429): 2 messages, 9 characters received, 7 delivered, 2 blank",
+    ),
+    (opened(), "request 1 (first) to main/tiny"),
+    (raw("a", "b", end="eof"), "2 payloads of request 1, the body ended: eof"),
+    (said("a\nb"), 'text "a\\nb"'),
+    (
+        LAST_WORDS,
+        'text "x" and 3 characters of thought; calls look_up; error rate_limit 429; done (stop)',
+    ),
+    (
+        RequestClosed(request=1, end="done", error=FAULT, ms=12.4),
+        "request 1 closed by done with rate_limit 429 after 12 ms",
+    ),
+    (FLUSH, 'flush 1 at newline, 1 messages, 1 blank: "Hi\\n"'),
+    (attempt(1, 1), 'attempt 1 by bot, flush 1.0: "Hi"'),
+    (attempt(2, 0, is_notice=True), 'attempt 2 by bot, a notice: "Hi"'),
+    (receipt(1), "attempt 1 is message 1001, 0 ms, 1 tries"),
+    (FAILED, "attempt 1 unconfirmed: timeout"),
+    (
+        report(tokens_in=9, cost=1_500_000),
+        "measured: 9 in, unknown out, cost 0.000002 USD",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("event", "line"), LINES, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_an_event_is_told_in_a_line(event: Event, line: str) -> None:
+    """An operator reads sentences, not structs."""
+    assert summary(event) == line
+
+
+def test_every_kind_of_event_can_be_told() -> None:
+    """A kind without words would be a hole in the story."""
+    assert {kind_of(event) for event, _ in LINES} == {kind_of(kind) for kind in EVENT_TYPES}
+
+
+def test_both_streams_and_the_channel_make_one_story() -> None:
+    """What came, what was decided and what was sent belong together."""
+    history = History().of_channel(trigger("0"), trigger("1"), stop(turn=OTHER_TURN))
+    history.of_turn(started("1"), opened()).of_turn(started("0"), turn=OTHER_TURN)
+    history.of_delivery(attempt(1, 1)).of_channel(stop()).of_turn(ended())
+
+    entries = timeline(TURN, reversed(history.events))
+
+    assert [entry.kind for entry in entries] == [
+        "trigger_received",
+        "turn_started",
+        "request_opened",
+        "send_attempt",
+        "stop_requested",
+        "turn_ended",
+    ]
+    assert [entry.offset_ms for entry in entries] == [-200.0, 0.0, 100.0, 300.0, 400.0, 500.0]
+    assert entries[0].detail["trigger_id"] == "1"
+
+
+def test_a_turn_without_a_start_can_still_be_told() -> None:
+    """A log whose oldest part is gone still has a story."""
+    entries = timeline(TURN, History().of_turn(ended()).events)
+
+    assert [entry.offset_ms for entry in entries] == [0.0]
+
+
+def test_a_long_text_is_cut_to_one_line() -> None:
+    """A code block would push the story off the screen."""
+    assert excerpt("a" * 61) == '"' + "a" * 59 + '…"'
+    assert excerpt("a" * 60) == '"' + "a" * 60 + '"'
