@@ -201,10 +201,28 @@ class HistoryMessage(Struct, frozen=True, kw_only=True):
 class Messenger(Protocol):
     """Discord's REST, one attempt at a time."""
 
-    async def post(self, draft: Draft, stop: StopSignal | None = None) -> Posted | NotPosted:
+    async def ready(
+        self, channel_id: ChannelId, stop: StopSignal | None = None
+    ) -> float | NotPosted:
+        """Wait until a post to the channel would not be refused for its rate.
+
+        Returns:
+            The milliseconds waited; or, where `stop` came first or the wait would be longer
+            than 30 s, what that makes of the post.
+        """
+        ...
+
+    async def post(
+        self, draft: Draft, stop: StopSignal | None = None, *, waited_ms: float | None = None
+    ) -> Posted | NotPosted:
         """Write one POST and return its one outcome; never raises for what Discord does.
 
         Only a 429 is repeated, for at most 30 s in all, and not once `stop` is set.
+
+        Args:
+            draft: The message.
+            stop: Ends waits, and is checked last thing before the request is written.
+            waited_ms: What `ready` returned, part of the 30 s; None where it was not asked.
         """
         ...
 

@@ -1,0 +1,90 @@
+"""What the delivery stream of one turn says: its attempts and what became of them; pure.
+
+The stream alternates: an attempt, then its one outcome. An attempt without one is in flight in the
+process that recorded it, or was lost with that process.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from actors.ports import NotSent, SendRequest, SendResult, Sent
+from events.base import Event, Recorded
+from events.delivery import Receipt, SendAttempt, SendFailed
+
+Key = tuple[int, int, str]
+"""What one message is known by in its turn: flush, piece, purpose."""
+
+
+def key_of(message: SendRequest | SendAttempt) -> Key:
+    """Return the key under which a message is posted at most once."""
+    return (message.flush, message.piece, message.purpose)
+
+
+class Attempts:
+    """A left fold over one delivery stream."""
+
+    def __init__(self, stream: Iterable[Recorded] = ()) -> None:
+        self.seq: int = 0
+        """Seq of the last event taken."""
+        self.is_unconfirmed: bool = False
+        """Whether the fate of any attempt is unknown: nothing may follow it."""
+        self._keys: Final[dict[int, Key]] = {}
+        self._latest: Final[dict[Key, int]] = {}
+        self._results: Final[dict[int, SendResult]] = {}
+        for recorded in stream:
+            self.take(recorded.event)
+
+    @property
+    def next_attempt(self) -> int:
+        """Return the ordinal of the next attempt, from 1."""
+        return len(self._keys) + 1
+
+    @property
+    def open(self) -> list[int]:
+        """Return the attempts without outcome, oldest first."""
+        return [attempt for attempt in self._keys if attempt not in self._results]
+
+    @property
+    def results(self) -> list[SendResult]:
+        """Return the outcomes, in the order of their attempts."""
+        return [self._results[attempt] for attempt in self._keys if attempt in self._results]
+
+    def result(self, attempt: int) -> SendResult | None:
+        """Return the outcome of an attempt, None while it has none."""
+        return self._results.get(attempt)
+
+    def final(self, key: Key) -> SendResult | None:
+        """Return the outcome that forbids to attempt the message again; None where none does.
+
+        Of a `pre_dispatch` nothing reached Discord: asking again makes a new attempt.
+        """
+        result = self._results.get(self._latest.get(key, 0))
+        if isinstance(result, NotSent) and result.outcome == "pre_dispatch":
+            return None
+        return result
+
+    def take(self, event: Event) -> None:
+        """Take the stream's next event."""
+        self.seq += 1
+        match event:
+            case SendAttempt():
+                self._keys[event.attempt] = key_of(event)
+                self._latest[key_of(event)] = event.attempt
+            case Receipt():
+                flush, piece, _ = self._keys[event.attempt]
+                self._results[event.attempt] = Sent(
+                    attempt=event.attempt, flush=flush, piece=piece, message_id=event.message_id
+                )
+            case SendFailed():
+                flush, piece, _ = self._keys[event.attempt]
+                self.is_unconfirmed |= event.outcome == "unconfirmed"
+                self._results[event.attempt] = NotSent(
+                    flush=flush,
+                    piece=piece,
+                    attempt=event.attempt,
+                    outcome=event.outcome,
+                    reason=event.reason,
+                    code=event.code,
+                )
+            case _:
+                pass
