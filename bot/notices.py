@@ -1,0 +1,65 @@
+"""What people in a channel are told when an answer does not come; plain words, nothing else.
+
+A provider's own prose never gets here: it can echo keys and prompts, and would re-enter the
+context as part of the conversation. People see a sentence a class of failure and a code that is
+safe to show; the prose stays in the log, for operators.
+"""
+
+import re
+from typing import Final
+
+from events.generation import ErrorType
+
+STOPPED: Final = "Stopped."
+"""`/stop` stopped a turn."""
+NOTHING_TO_STOP: Final = "Nothing is running here."
+"""`/stop` found no turn in its channel."""
+STOP_FAILED: Final = "That did not work. Please try again."
+"""`/stop` could not reach the turn."""
+TOOL_CALL: Final = "The model asked for a tool, and I can't use tools yet."
+"""The model called a tool; this version has none."""
+EMPTY_ANSWER: Final = "The model had nothing to say to that. Please try again."
+"""The model ended without any text."""
+GIVEN_UP: Final = "I could not answer this message and have given up on it."
+"""A trigger failed on every try."""
+QUEUE_FULL: Final = "Too many messages are waiting here. Please try again in a moment."
+"""A channel's queue takes no more."""
+
+UNKNOWN_CODE: Final = "unknown"
+"""Stands for every code that may not be shown."""
+
+_HEADLINES: Final[dict[ErrorType, str]] = {
+    "api_error": "The model's provider refused the request.",
+    "rate_limit": "The model's provider is asked too often. Please try again in a moment.",
+    "content_blocked": "The model's provider blocked this answer under its content rules.",
+    "timeout": "The model's provider took too long to answer. Please try again.",
+    "provider_overloaded": "The model's provider is overloaded. Please try again in a moment.",
+    "model_error": "The model that is configured here is not available at its provider.",
+    "unknown": "The model's provider failed to answer.",
+}
+_HEADLINES_BY_CODE: Final = {
+    "401": "The model's provider did not accept the key that is configured.",
+    "402": "The account at the model's provider has run out of credit.",
+    "429_balance": "The account at the model's provider has run out of credit.",
+    "429_plan_access": "The plan at the model's provider does not include this model.",
+    "ECONNREFUSED": "The model's provider can't be reached.",
+    "DNS": "The model's provider can't be reached.",
+    "TLS": "No secure connection to the model's provider could be made.",
+}
+# A status, one with a word of our own behind it, or a word in one case. Digits in a word would
+# let a key through.
+_SAFE_CODE: Final = re.compile(r"[1-5]\d\d(_[a-z]+)*|[a-z]+(_[a-z]+)*|[A-Z]+(_[A-Z]+)*")
+_LONGEST_CODE: Final = 40
+
+
+def safe_code(code: str) -> str:
+    """Return `code` where it is an HTTP status or a single-case word, else `unknown`."""
+    is_safe = len(code) <= _LONGEST_CODE and _SAFE_CODE.fullmatch(code) is not None
+    return code if is_safe else UNKNOWN_CODE
+
+
+def provider_notice(error: ErrorType, code: str) -> str:
+    """Return what to say when a provider failed with `error`: a sentence and a safe code."""
+    shown = safe_code(code)
+    headline = _HEADLINES_BY_CODE.get(shown, _HEADLINES[error])
+    return f"{headline} (`{shown}`)"

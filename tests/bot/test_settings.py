@@ -1,0 +1,341 @@
+"""The configuration file: what it may say, and how its faults are named."""
+
+import pickle
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bot.secret import Secret
+from bot.settings import MINIMAL_FILE, Settings, load, part_model
+from bot.settings_errors import SettingsError
+from events.turn import TurnSettings
+
+TOKEN = "MTIz.aBcDeF.made-up"
+ENVIRON = {"DISCORD_TOKEN": TOKEN, "OPENAI_API_KEY": "made-up-key\n"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the file of a test goes."""
+    return tmp_path / "rejoinder.toml"
+
+
+def read(path: Path, text: str, environ: dict[str, str] | None = None) -> Settings:
+    """Write `text` to `path` and load it."""
+    path.write_text(text, encoding="utf-8")
+    return load(path, ENVIRON if environ is None else environ)
+
+
+def faults(path: Path, text: str, environ: dict[str, str] | None = None) -> dict[str, str]:
+    """Return what is wrong with `text`: words by key."""
+    with pytest.raises(SettingsError) as caught:
+        read(path, text, environ)
+    return {fault.key: str(fault) for fault in caught.value.faults}
+
+
+def with_chat(*lines: str) -> str:
+    """Return the minimal file with more lines under `[chat]`, its last table."""
+    return MINIMAL_FILE + "\n".join(lines) + "\n"
+
+
+def test_the_minimal_file_that_the_hint_shows_is_enough(path: Path) -> None:
+    """A hint that does not work is worse than none."""
+    settings = read(path, MINIMAL_FILE)
+
+    assert settings.discord.token.reveal() == TOKEN
+    assert settings.discord.api_url == "https://discord.com/api/v10"
+    assert settings.providers["main"].api_keys == (Secret("made-up-key"),)
+    assert settings.chat.turn_settings() == TurnSettings()
+    assert [persona.name for persona in settings.personas] == ["Rejoinder"]
+    assert (settings.chat.recover_within, settings.chat.drain_seconds) == (300, 30)
+    assert (settings.chat.warm_actors, settings.chat.max_actors) == (2, 16)
+    assert (settings.chat.turns_per_actor, settings.chat.history_messages) == (64, 30)
+
+
+def test_every_key_of_the_contract_is_read(path: Path) -> None:
+    """Outside programs write this file."""
+    settings = read(
+        path,
+        """
+        [discord]
+        token = "MTIz.aBcDeF.made-up"
+        api_url = "http://127.0.0.1:8080/api/v10/"
+        [log]
+        directory = "/var/lib/rejoinder"
+        [ray]
+        address = "127.0.0.1:6379"
+        [providers.main]
+        kind = "openai"
+        base_url = { env = "BASE" }
+        api_keys = ["one", { env = "TWO" }]
+        [chat]
+        model = "main/org/some-model"
+        fallbacks = ["main/other"]
+        live_streaming = false
+        paced_messages = false
+        sentence_splitting = true
+        force_lowercase = true
+        punctuation_splits = true
+        send_message_limit = 5
+        system_prompt = "Be brief."
+        warm_actors = 9
+        max_actors = 4
+        turns_per_actor = 1
+        recover_within = 60
+        drain_seconds = 1.5
+        history_messages = 0
+        [[personas]]
+        name = "Main"
+        avatar = "main.png"
+        triggers = ["main"]
+        prompt = "You are kind."
+        [personas.sprites]
+        mad = "sprites/mad.png"
+        [[personas]]
+        name = "Alter"
+        """,
+        {"BASE": "https://models.example/v1/", "TWO": "two"},
+    )
+
+    assert settings.discord.api_url == "http://127.0.0.1:8080/api/v10"
+    assert settings.log.directory == Path("/var/lib/rejoinder")
+    assert settings.ray.address == "127.0.0.1:6379"
+    assert settings.providers["main"].base_url == "https://models.example/v1"
+    assert [key.reveal() for key in settings.providers["main"].api_keys] == ["one", "two"]
+    assert settings.chat.turn_settings() == TurnSettings(
+        live_streaming=False,
+        paced_messages=False,
+        sentence_splitting=True,
+        force_lowercase=True,
+        punctuation_splits=True,
+        send_message_limit=5,
+    )
+    assert settings.chat.warm_actors == 4
+    assert settings.personas[0].sprites == {"mad": "sprites/mad.png"}
+    assert [persona.name for persona in settings.personas] == ["Main", "Alter"]
+
+
+def test_a_relative_log_directory_lies_beside_the_file(path: Path) -> None:
+    """The bot and the commands are started from different folders and must meet in one log."""
+    settings = read(path, MINIMAL_FILE + '[log]\ndirectory = "here/it/is"\n')
+
+    assert settings.log.directory == path.parent / "here" / "it" / "is"
+
+
+def test_the_first_slash_parts_a_provider_from_its_model() -> None:
+    """Routers' model ids hold slashes of their own."""
+    assert part_model("main/openai/gpt-5") == ("main", "openai/gpt-5")
+
+
+def test_all_faults_are_named_at_once(path: Path) -> None:
+    """Nobody wants to start a bot ten times to find ten faults."""
+    found = faults(
+        path,
+        """
+        top = 1
+        [discord]
+        tokn = "x"
+        [log]
+        directory = 3
+        [providers.main]
+        kind = "openai"
+        base_url = "ftp://models.example"
+        api_keys = [{ env = "NOWHERE" }]
+        [chat]
+        model = "man/x"
+        max_actors = 0
+        live_streaming = 1
+        [[personas]]
+        name = ""
+        """,
+    )
+
+    assert set(found) == {
+        "top",
+        "discord.tokn",
+        "discord.token",
+        "log.directory",
+        "providers.main.base_url",
+        "providers.main.api_keys[0]",
+        "chat.model",
+        "chat.max_actors",
+        "chat.live_streaming",
+        "personas[0].name",
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "words"),
+    [
+        ("modle = 1", "chat.modle", 'unknown key, did you mean "model"?'),
+        (
+            "send_message_limit = -1",
+            "chat.send_message_limit",
+            "is -1; allowed: a whole number, at",
+        ),
+        ("send_message_limit = true", "chat.send_message_limit", "is true or false"),
+        ("drain_seconds = nan", "chat.drain_seconds", "is nan; allowed: a number from 0 to 86400"),
+        ("recover_within = inf", "chat.recover_within", "is inf"),
+        ("history_messages = 101", "chat.history_messages", "from 0 to 100"),
+        ("turns_per_actor = 0", "chat.turns_per_actor", "at least 1"),
+        ("paced_messages = 'yes'", "chat.paced_messages", "is a string; allowed: true or false"),
+        ("fallbacks = 'main/x'", "chat.fallbacks", "is a string; allowed: a list"),
+        ("fallbacks = ['other/x']", "chat.fallbacks[0]", "allowed: the providers main"),
+        ("fallbacks = ['main']", "chat.fallbacks[0]", '"main" names no model'),
+        ("system_prompt = { env = 'NONE' }", "chat.system_prompt", "variable NONE is not set"),
+        ("system_prompt = { file = 'x' }", "chat.system_prompt", "is a table; allowed: a string"),
+    ],
+)
+def test_a_fault_names_its_key_what_is_wrong_and_what_is_allowed(
+    path: Path, line: str, key: str, words: str
+) -> None:
+    """The contract of a wrong configuration."""
+    found = faults(path, with_chat(line))
+
+    assert set(found) == {key}
+    assert found[key].startswith(f"{key}: ")
+    assert words in found[key]
+    assert "; allowed: " in found[key]
+
+
+@pytest.mark.parametrize("kind", ["openrouter", "anthropic", "google", "custom"])
+def test_kinds_that_are_to_come_are_told_from_misspelt_ones(path: Path, kind: str) -> None:
+    """They stand in the documentation; whoever tries one should not look for a typing error."""
+    text = MINIMAL_FILE.replace('"openai"', f'"{kind}"')
+
+    found = faults(path, text)["providers.main.kind"]
+
+    assert found == (
+        f'providers.main.kind: is "{kind}", which this version does not support yet; '
+        "allowed: openai"
+    )
+
+
+def test_a_misspelt_kind_is_no_kind_to_come(path: Path) -> None:
+    """Else people would wait for it."""
+    found = faults(path, MINIMAL_FILE.replace('"openai"', '"opneai"'))
+
+    assert "yet" not in found["providers.main.kind"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "models.example/v1",
+        "https://",
+        "https://u:p@models.example",
+        "https://models.example/v1?key=x",
+        "https://models.example:port/",
+        "https://models.example/a b",
+        "",
+    ],
+)
+def test_a_bad_address_is_named_and_not_repeated(path: Path, url: str) -> None:
+    """An address may hold credentials, which belong in no message."""
+    found = faults(path, MINIMAL_FILE.replace("https://api.openai.com/v1", url))
+
+    assert set(found) == {"providers.main.base_url"}
+    assert not url or url not in found["providers.main.base_url"]
+
+
+def test_personas_share_neither_names_nor_words(path: Path) -> None:
+    """A word that asks two personas would ask one of them by chance."""
+    found = faults(
+        path,
+        with_chat(
+            "[[personas]]", 'name = "Mira"', 'triggers = ["hey"]',
+            "[[personas]]", 'name = "MIRA"',
+            "[[personas]]", 'name = "Other"', 'triggers = ["HEY", " "]',
+        ),
+    )  # fmt: skip
+
+    assert set(found) == {"personas[1].name", "personas[2].triggers[0]", "personas[2].triggers[1]"}
+    assert '"HEY" is a trigger of Mira too' in found["personas[2].triggers[0]"]
+
+
+def test_a_missing_secret_names_its_variable_and_its_key(path: Path) -> None:
+    """The one fault that every new operator meets."""
+    found = faults(path, MINIMAL_FILE, {"OPENAI_API_KEY": " "})
+
+    assert "environment variable DISCORD_TOKEN is not set" in found["discord.token"]
+    assert "variable OPENAI_API_KEY is empty" in found["providers.main.api_keys[0]"]
+
+
+def test_reading_the_log_takes_no_secrets(path: Path) -> None:
+    """Analysts have the log and not the token."""
+    path.write_text(MINIMAL_FILE.replace('token = { env = "DISCORD_TOKEN" }', ""))
+
+    settings = load(path, {}, require_secrets=False)
+
+    assert not settings.discord.token
+    assert settings.log.directory == path.parent / "data"
+
+
+def test_other_faults_count_without_secrets_too(path: Path) -> None:
+    """A command on a misread file would answer from another log."""
+    path.write_text(with_chat("max_actors = 0"))
+
+    with pytest.raises(SettingsError, match=r"chat\.max_actors"):
+        load(path, {}, require_secrets=False)
+
+
+@pytest.mark.parametrize("token", ["not-a-token", "MTIz.a\nb", "MTIz.ü"])
+def test_what_is_no_bot_token_is_refused_and_not_repeated(path: Path, token: str) -> None:
+    """Discord would refuse it after minutes of starting up."""
+    found = faults(path, MINIMAL_FILE, {**ENVIRON, "DISCORD_TOKEN": token})
+
+    assert "is no bot token" in found["discord.token"]
+    assert token not in found["discord.token"]
+
+
+def test_a_secret_written_where_a_variables_name_belongs_is_not_repeated(path: Path) -> None:
+    """A likely slip, and messages end up in bug reports."""
+    found = faults(path, MINIMAL_FILE.replace("DISCORD_TOKEN", TOKEN))
+
+    assert TOKEN not in found["discord.token"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"[chat", "is not TOML"), (b"a = '\xff'", "is not UTF-8"), (None, "there is no such file")],
+)
+def test_a_file_that_cant_be_read_is_named(path: Path, content: bytes | None, words: str) -> None:
+    """The path in the message is how an operator finds out that another file was meant."""
+    if content is not None:
+        path.write_bytes(content)
+
+    with pytest.raises(SettingsError) as caught:
+        load(path, {})
+
+    assert str(path) in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    """Reading it fails by another error than a missing file."""
+    with pytest.raises(SettingsError, match="can't be read"):
+        load(tmp_path, {})
+
+
+def test_no_secret_shows_in_what_is_printed(path: Path) -> None:
+    """Settings get into tracebacks and debug output."""
+    settings = read(path, MINIMAL_FILE)
+
+    shown = f"{settings!r} {settings} {settings.discord.token}"
+
+    assert TOKEN not in shown
+    assert "made-up-key" not in shown
+    with pytest.raises(TypeError):
+        msgspec.json.encode(settings)
+
+
+def test_settings_errors_survive_pickling(path: Path) -> None:
+    """Every error crosses processes."""
+    with pytest.raises(SettingsError) as caught:
+        load(path, {})
+
+    again = pickle.loads(pickle.dumps(caught.value))
+
+    assert str(again) == str(caught.value)
+    assert again.hint == caught.value.hint
