@@ -1,6 +1,6 @@
-"""Which wire format a kind of provider speaks."""
+"""The wire formats there are, by the kind that a configuration names."""
 
-from typing import Final, Literal
+from typing import Final
 
 from actors.providers.adapter import Provider
 from actors.providers.openai import OpenAI
@@ -8,6 +8,10 @@ from actors.providers.openai import OpenAI
 _PROVIDERS: Final[dict[str, Provider]] = {"openai": OpenAI()}
 
 
-def provider_for(kind: Literal["openai"]) -> Provider:
-    """Return the wire format of `kind`; it holds no state, so all turns share it."""
+def provider_for(kind: str) -> Provider:
+    """Return the wire format `kind`.
+
+    Raises:
+        LookupError: There is none of that name.
+    """
     return _PROVIDERS[kind]

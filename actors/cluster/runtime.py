@@ -1,0 +1,216 @@
+"""A bot's actors: started in order, watched over, ended in the reverse order.
+
+On a local Ray of its own the runtime ends that Ray too; on one that was there before (a cluster, or
+the one that tests share) it ends its actors only. Ray restarts a lost log, sender, router or
+analyst; what a restarted router has to do first is told to it here.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import ray
+import structlog
+from msgspec import Struct
+from ray.exceptions import RayError
+
+from actors.cluster.adapters import ActorName, Handle, RayLogEndpoint, is_lost, until_answered
+from actors.cluster.analyst_host import AnalystHost
+from actors.cluster.hosts import RouterSpec, TurnRouterHost
+from actors.cluster.local_ray import start_local_ray, stop_local_ray
+from actors.cluster.sender_host import SenderHost
+from actors.cluster.spawning import spawn_lasting
+from actors.event_log import EventLogHost
+from actors.log_client import LogClient
+from actors.log_owner import open_owned
+from actors.ports import Clock
+from actors.table import Table
+from actors.turn_router import Accepted, Load
+from events.base import ChannelId, Position, Recorded, TurnId
+from events.turn import StopKind, TriggerReceived
+
+LOG_NODE: Final = {"role": "log"}
+"""Label of the node where disk and token are, on a cluster."""
+CLOSE_SECONDS: Final = 10.0
+"""Longest wait for an actor to close by itself."""
+
+_log = structlog.get_logger(__name__)
+
+
+class RuntimeSpec(Struct, frozen=True, kw_only=True):
+    """What a bot's actors are built from."""
+
+    directory: Path
+    """The log directory."""
+    address: str
+    """An existing cluster's address; empty: a local Ray."""
+    instance: str
+    """This bot's id, by which a later one finds what this one leaves behind."""
+    api_url: str
+    """Root of Discord's REST API."""
+    token: str
+    """The bot's token; goes to the sender alone."""
+    router: RouterSpec
+    """What the router is built from."""
+    clock: Clock
+    """Time."""
+    shows_logs: bool = False
+    """Whether what the actors log is shown by this process too."""
+
+
+class Pids(Struct, frozen=True, kw_only=True):
+    """The actors' processes."""
+
+    log: int
+    """The event log's."""
+    sender: int
+    """The sender's."""
+    router: int
+    """The router's."""
+    analyst: int
+    """The analyst's."""
+    turns: tuple[int, ...]
+    """The turn actors'."""
+
+
+class Runtime:
+    """Starts, watches and ends the actors of one bot."""
+
+    def __init__(self, spec: RuntimeSpec) -> None:
+        self._spec = spec
+        self._owns_ray = False
+        self._log: Handle = None
+        self._sender: Handle = None
+        self._router: Handle = None
+        self._analyst: Handle = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start everything and return when it can take triggers.
+
+        Raises:
+            LogLockedError: Somebody else has the log's file open.
+        """
+        spec = self._spec
+        if not ray.is_initialized():
+            self._connect()
+        labels = LOG_NODE if spec.address else None
+        log, sender, router, analyst = (
+            ActorName(name=name, namespace=spec.instance)
+            for name in ("log", "sender", "router", "analyst")
+        )
+        open_log = partial(open_owned, spec.directory)
+        self._log = spawn_lasting(EventLogHost, log, open_log, labels=labels)
+        await self._log.open.remote()
+        self._sender = spawn_lasting(
+            SenderHost, sender, log, spec.clock, spec.api_url, spec.token, labels=labels
+        )
+        self._router = spawn_lasting(
+            TurnRouterHost, router, log, sender, spec.router, labels=labels
+        )
+        self._analyst = spawn_lasting(
+            AnalystHost, analyst, log, spec.clock, spec.directory, labels=labels
+        )
+        await self._sender.ready.remote()
+        self._watching = asyncio.create_task(self._keep_serving())
+        await self._analyst.ready.remote()
+
+    def _connect(self) -> None:
+        spec = self._spec
+        self._owns_ray = True
+        if spec.address:
+            ray.init(spec.address, log_to_driver=spec.shows_logs)
+        else:
+            start_local_ray(spec.directory, spec.instance, shows_logs=spec.shows_logs)
+
+    async def _keep_serving(self) -> None:
+        """Have the router recover what is open: at the start, and whenever it was lost."""
+        while True:
+            try:
+                await self._router.serve.remote()
+            except RayError as error:
+                if not is_lost(error):
+                    _log.exception("router_failed")
+                    raise
+                _log.warning("router_lost", reason=type(error).__name__)
+            await self._spec.clock.sleep(0.05)
+
+    async def trigger(self, trigger: TriggerReceived) -> Accepted:
+        """Hand a trigger to the router, again until it answers: an id counts once."""
+        return await until_answered(lambda: self._router.trigger.remote(trigger), self._spec.clock)
+
+    async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
+        """Stop the channel's running turn; return its id, None where nothing runs."""
+        return await until_answered(
+            lambda: self._router.stop.remote(channel_id, requester, kind), self._spec.clock
+        )
+
+    async def drain(self, seconds: float) -> None:
+        """Let running turns end for `seconds`, stop the rest, and return when all have."""
+        await until_answered(lambda: self._router.drain.remote(seconds), self._spec.clock)
+
+    async def load(self) -> Load:
+        """Return how much the router has to do."""
+        return await until_answered(self._router.load.remote, self._spec.clock)
+
+    async def turns(self, limit: int) -> Table:
+        """As `Analyst.turns`."""
+        return await self._analyst.turns.remote(limit)
+
+    async def usage(self, by: tuple[str, ...]) -> Table:
+        """As `Analyst.usage`."""
+        return await self._analyst.usage.remote(by)
+
+    async def sql(self, query: str) -> Table:
+        """As `Analyst.sql`."""
+        return await self._analyst.sql.remote(query)
+
+    async def turn_events(self, turn: str) -> list[Recorded]:
+        """As `Analyst.turn_events`."""
+        return await self._analyst.turn_events.remote(turn)
+
+    async def turn_ids(self, since: datetime | None) -> list[TurnId]:
+        """As `Analyst.turn_ids`."""
+        return await self._analyst.turn_ids.remote(since)
+
+    async def head(self) -> Position:
+        """Return the position of the last durable event."""
+        return await until_answered(self._log.head.remote, self._spec.clock)
+
+    async def figures_at(self, position: Position) -> None:
+        """Return once the figures know the event at `position`."""
+        await until_answered(lambda: self._analyst.reached.remote(position), self._spec.clock)
+
+    def log(self) -> LogClient:
+        """Return a connection to the log; it needs no closing."""
+        return LogClient(RayLogEndpoint(self._log), self._spec.clock)
+
+    async def pids(self) -> Pids:
+        """Return the actors' process ids."""
+        return Pids(
+            log=await self._log.open.remote(),
+            sender=await self._sender.ready.remote(),
+            router=await self._router.pid.remote(),
+            analyst=await self._analyst.ready.remote(),
+            turns=tuple(await self._router.turn_pids.remote()),
+        )
+
+    async def aclose(self) -> None:
+        """End the actors, the log last, and the local Ray where it is the bot's own."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        for handle in (self._router, self._sender, self._analyst, self._log):
+            if handle is not None:
+                await _close(handle)
+        if self._owns_ray:
+            stop_local_ray(self._spec.directory)
+
+
+async def _close(handle: Handle) -> None:
+    with suppress(RayError, TimeoutError):
+        await asyncio.wait_for(handle.aclose.remote(), CLOSE_SECONDS)
+    ray.kill(handle)

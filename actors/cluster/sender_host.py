@@ -1,0 +1,57 @@
+"""The sender's outside: the one actor that holds a Discord token and writes with it."""
+
+import os
+
+from actors.cluster.adapters import ActorName, RayLogEndpoint
+from actors.delivery.single_attempt import HikariMessenger
+from actors.log_client import LogClient
+from actors.ports import Clock, HistoryMessage, SendRequest, SendResult
+from actors.sender import Sender
+from events.base import ChannelId, MessageId, Scope, TurnId
+
+
+class SenderHost:
+    """Hosts a `Sender`; a restarted one knows from the log what was attempted."""
+
+    def __init__(self, log: ActorName, clock: Clock, api_url: str, token: str) -> None:
+        self._log = log.handle()
+        self._clock = clock
+        self._messenger = HikariMessenger(api_url=api_url, token=token, clock=clock)
+        self._sender: Sender | None = None
+
+    async def ready(self) -> int:
+        """Open the client; return this process's id."""
+        await self._opened()
+        return os.getpid()
+
+    async def send(self, request: SendRequest) -> SendResult:
+        """As `SenderPort.send`."""
+        return await (await self._opened()).send(request)
+
+    async def settle(self, turn_id: TurnId, scope: Scope, epoch: int) -> list[SendResult]:
+        """As `SenderPort.settle`."""
+        return await (await self._opened()).settle(turn_id, scope, epoch)
+
+    async def typing(self, channel_id: ChannelId) -> None:
+        """As `SenderPort.typing`."""
+        await (await self._opened()).typing(channel_id)
+
+    async def history(
+        self, channel_id: ChannelId, before: MessageId | None, limit: int
+    ) -> list[HistoryMessage]:
+        """As `SenderPort.history`."""
+        return await (await self._opened()).history(channel_id, before=before, limit=limit)
+
+    async def aclose(self) -> None:
+        """Return once what is under way has its outcome."""
+        if self._sender is not None:
+            await self._sender.aclose()
+            await self._messenger.aclose()
+
+    async def _opened(self) -> Sender:
+        if self._sender is None:
+            self._sender = Sender(
+                LogClient(RayLogEndpoint(self._log), self._clock), self._messenger, self._clock
+            )
+            await self._messenger.start()
+        return self._sender

@@ -1,0 +1,229 @@
+"""A turn's messages, handed to the sender one by one, and the account of what became of them.
+
+Reading and delivering are two tasks joined by this queue, so that a slow Discord never holds up the
+provider. The first outcome that nobody knows, and the first refusal, end delivery: what waits is
+withheld by name. A stop leaves no hole either: pieces that waited are withheld, and the flush that
+a graceful stop owes is posted only where nothing before it was.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+import structlog
+from msgspec import Struct
+
+from actors.errors import LeaseLostError
+from actors.generation.journal import Journal
+from actors.generation.start import StartTurn
+from actors.ports import Clock, Draft, NotSent, SenderPort, SendRequest, SendResult, Sent
+from events.errors import EventLogError
+from events.generation import Flush
+
+BACKOFF_SECONDS: Final = (1.0, 2.0, 4.0)
+"""Pauses before an attempt of which nothing left this machine is made again."""
+
+Ending = Literal["unconfirmed", "refused", "fenced"]
+"""Why nothing more may be posted by this turn."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Errand(Struct, frozen=True, kw_only=True):
+    flush: Flush
+    piece: int
+    owed: bool
+
+
+class Deliverer:
+    """Posts the pieces of flushes in order."""
+
+    def __init__(
+        self, sender: SenderPort, journal: Journal, clock: Clock, start: StartTurn
+    ) -> None:
+        self._sender = sender
+        self._journal = journal
+        self._clock = clock
+        self._start = start
+        self._queue: asyncio.Queue[_Errand | None] = asyncio.Queue()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._stopped = False
+        self._flushes: dict[int, Flush] = {}
+        self._delivered: dict[tuple[int, int], int] = {}
+        self._task: asyncio.Task[None] | None = None
+        self.withheld: dict[str, int] = {}
+        """Characters of pieces that were not confirmed, by rule."""
+        self.ending: Ending | None = None
+        """Set once nothing more may be posted."""
+        self.reason: str | None = None
+        """The sender's word for it."""
+        self.code: int | None = None
+        """Discord's code for it."""
+        self.ended = asyncio.Event()
+        """Set with `ending`."""
+
+    def put(self, flush: Flush, *, owed: bool = False) -> None:
+        """Queue the pieces of `flush` that are not yet delivered."""
+        self._flushes[flush.flush] = flush
+        for piece in range(len(flush.pieces)):
+            if (flush.flush, piece) not in self._delivered:
+                self._idle.clear()
+                self._queue.put_nowait(_Errand(flush=flush, piece=piece, owed=owed))
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    def recall(self, flushes: Iterable[Flush], results: Sequence[SendResult]) -> None:
+        """Take up a turn where its log leaves it: what it flushed, and what was confirmed."""
+        self._flushes = {flush.flush: flush for flush in flushes}
+        for result in results:
+            if isinstance(result, Sent) and result.flush in self._flushes:
+                self._delivered[result.flush, result.piece] = result.message_id
+
+    def withhold_rest(self, rule: str) -> None:
+        """Account for every recalled piece that is not delivered as withheld by `rule`."""
+        for flush in self._flushes.values():
+            for piece in range(len(flush.pieces)):
+                if (flush.flush, piece) not in self._delivered:
+                    self._withhold(flush, piece, rule)
+
+    def stop(self) -> None:
+        """Hand over nothing more but what is owed; what waits is withheld."""
+        self._stopped = True
+
+    async def settled(self) -> None:
+        """Return once nothing waits and nothing is under way."""
+        await self._idle.wait()
+
+    async def aclose(self) -> None:
+        """End the task; an attempt under way keeps its outcome in the sender's log."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def has_posted(self) -> bool:
+        """Whether any message of the turn is confirmed."""
+        return bool(self._delivered)
+
+    @property
+    def messages(self) -> int:
+        """Confirmed messages."""
+        return len(self._delivered)
+
+    @property
+    def delivered(self) -> int:
+        """Characters of the visible text in confirmed messages."""
+        return sum(
+            self._flushes[flush].pieces[piece].end - self._flushes[flush].pieces[piece].start
+            for flush, piece in self._delivered
+        )
+
+    @property
+    def delivered_text(self) -> str:
+        """The visible text of confirmed messages, blanks between them included."""
+        parts: list[str] = []
+        for number, flush in sorted(self._flushes.items()):
+            confirmed = [i for i in range(len(flush.pieces)) if (number, i) in self._delivered]
+            if len(confirmed) == len(flush.pieces):
+                parts.append(flush.text)
+            else:
+                pieces = (flush.pieces[i] for i in confirmed)
+                parts += [flush.text[p.start - flush.start : p.end - flush.start] for p in pieces]
+        return "".join(parts).strip() if self._delivered else ""
+
+    @property
+    def flush_withheld(self) -> dict[str, int]:
+        """Characters that the text path withheld in what was flushed, by rule."""
+        total: dict[str, int] = {}
+        for flush in self._flushes.values():
+            for rule, count in flush.withheld.items():
+                total[rule] = total.get(rule, 0) + count
+        return total
+
+    async def _run(self) -> None:
+        while True:
+            errand = await self._queue.get()
+            if errand is not None:
+                await self._deliver(errand)
+            if self._queue.empty():
+                self._idle.set()
+
+    async def _deliver(self, errand: _Errand) -> None:
+        if self.ending is not None:
+            self._withhold(errand.flush, errand.piece, self.ending)
+        elif self._stopped and not errand.owed:
+            self._withhold(errand.flush, errand.piece, "stop")
+        else:
+            self._account(errand, await self._recorded_and_sent(errand))
+
+    async def _recorded_and_sent(self, errand: _Errand) -> SendResult:
+        """Send what the log holds: the flush and its chunks are durable before the attempt."""
+        try:
+            await self._journal.barrier()
+        except (EventLogError, LeaseLostError) as error:
+            return NotSent(
+                flush=errand.flush.flush,
+                piece=errand.piece,
+                attempt=None,
+                outcome="fenced",
+                reason=type(error).__name__,
+            )
+        return await self._send(errand)
+
+    async def _send(self, errand: _Errand) -> SendResult:
+        request = self._request(errand)
+        for pause in (*BACKOFF_SECONDS, None):
+            result = await self._sender.send(request)
+            if (
+                isinstance(result, Sent)
+                or result.outcome != "pre_dispatch"
+                or result.reason == "stopped"
+                or self._stopped
+                or pause is None
+            ):
+                return result
+            _log.warning("send_not_dispatched", reason=result.reason, again_in=pause)
+            await self._clock.sleep(pause)
+        raise AssertionError
+
+    def _request(self, errand: _Errand) -> SendRequest:
+        start = self._start
+        return SendRequest(
+            turn_id=start.turn_id,
+            scope=start.scope,
+            epoch=start.epoch,
+            flush=errand.flush.flush,
+            piece=errand.piece,
+            draft=Draft(
+                channel_id=start.channel_id,
+                content=errand.flush.pieces[errand.piece].content,
+                reply_to=None if self._delivered else start.trigger.message_id,
+            ),
+            owed=errand.owed,
+        )
+
+    def _account(self, errand: _Errand, result: SendResult) -> None:
+        if isinstance(result, Sent):
+            self._delivered[errand.flush.flush, errand.piece] = result.message_id
+            return
+        if result.outcome == "stopped" or result.reason == "stopped":
+            self._stopped = True
+            self._withhold(errand.flush, errand.piece, "stop")
+            return
+        self._end(result)
+        assert self.ending is not None
+        self._withhold(errand.flush, errand.piece, self.ending)
+
+    def _end(self, result: NotSent) -> None:
+        match result.outcome:
+            case "unconfirmed" | "fenced":
+                self.ending = result.outcome
+            case _:
+                self.ending = "refused"
+        self.reason, self.code = result.reason, result.code
+        self.ended.set()
+
+    def _withhold(self, flush: Flush, piece: int, rule: str) -> None:
+        body = flush.pieces[piece]
+        self.withheld[rule] = self.withheld.get(rule, 0) + body.end - body.start

@@ -1,0 +1,178 @@
+"""One provider request: opened, read, understood, journalled, closed.
+
+What came is journalled before it is acted on, in the form that replay reads; the adapter and the
+text core see the same payloads then as here.
+"""
+
+from typing import Literal
+
+from actors.errors import TransportError
+from actors.generation.answer import Answer
+from actors.generation.journal import Arrival, Journal
+from actors.ports import Clock, HttpStream, Transport
+from actors.providers.adapter import ContextItem, ModelRoute, Provider
+from actors.providers.framing import BodyFramer, Payload
+from actors.providers.sse import OversizedError
+from events.generation import (
+    Chunk,
+    FunctionCall,
+    ProviderFault,
+    RequestClosed,
+    RequestOpened,
+    StreamEnd,
+    Usage,
+)
+from events.spending import UsageReport
+
+
+class Reading:
+    """Runs one request; `run` may be cancelled at any point and then closes as `stopped`."""
+
+    def __init__(  # noqa: PLR0913 - the parts that it joins
+        self,
+        provider: Provider,
+        transport: Transport,
+        clock: Clock,
+        journal: Journal,
+        answer: Answer,
+        *,
+        route: ModelRoute,
+        request: int,
+    ) -> None:
+        self._provider = provider
+        self._transport = transport
+        self._clock = clock
+        self._journal = journal
+        self._answer = answer
+        self._route = route
+        self._request = request
+        self._adapter = provider.reader()
+        self._opened_at = 0.0
+        self._status: int | None = None
+        self._retry_after: float | None = None
+        self._usage: Usage | None = None
+        self._response_id: str | None = None
+        self._serving: str | None = None
+        self.fault: ProviderFault | None = None
+        """The failure it ended in."""
+        self.call: FunctionCall | None = None
+        """The tool call that the model made."""
+        self.finish_reason: str | None = None
+        """The last finish reason."""
+
+    async def run(
+        self, attempt: Literal["first", "fallback", "retry"], context: tuple[ContextItem, ...]
+    ) -> None:
+        """Ask the model and read its answer to the end; never raises for what a provider does."""
+        request = self._provider.request(self._route, context)
+        self._opened_at = self._clock.monotonic()
+        self._journal.add(
+            RequestOpened(
+                request=self._request,
+                provider=self._route.provider,
+                kind_of_provider=self._route.kind,
+                model=self._route.model,
+                attempt=attempt,
+                url=request.url,
+                body=request.body,
+            )
+        )
+        end: StreamEnd = "stopped"
+        try:
+            async with self._transport.open(request) as response:
+                end = await self._read(response)
+        except TransportError as error:
+            end = error.end
+        except OversizedError as error:
+            self._take(list(error.payloads))
+            end = "oversized"
+        finally:
+            self._close(end)
+
+    async def _read(self, response: HttpStream) -> StreamEnd:
+        self._status = response.status
+        self._retry_after = response.retry_after_seconds
+        framer = BodyFramer(response.status, response.content_type)
+        end: StreamEnd = "eof"
+        try:
+            async for data in response.chunks():
+                if self._take(framer.feed(data)):
+                    return "done"
+        except TransportError as error:
+            end = error.end
+        return "done" if self._take(framer.finish()) else end
+
+    def _take(self, payloads: list[Payload]) -> bool:
+        """Take payloads; return whether the stream said its last word."""
+        for payload in payloads:
+            self._arrive(payload, self._understood(payload))
+            if self._adapter.is_done:
+                return True
+        return False
+
+    def _understood(self, payload: Payload) -> list[Chunk]:
+        status = self._status or 200
+        if 200 <= status < 300:  # noqa: PLR2004 - HTTP's success class
+            return self._adapter.feed(payload.text)
+        return self._adapter.fail(status, payload.text, self._retry_after)
+
+    def _arrive(
+        self, payload: Payload | None, chunks: list[Chunk], end: StreamEnd | None = None
+    ) -> None:
+        self._journal.add(
+            Arrival(
+                request=self._request,
+                payload=payload,
+                ms=self._elapsed_ms(),
+                chunks=tuple(chunks),
+                http_status=self._status or 200,
+                retry_after_seconds=self._retry_after,
+                end=end,
+            )
+        )
+        for chunk in chunks:
+            self._act_on(chunk)
+
+    def _act_on(self, chunk: Chunk) -> None:
+        self._usage = chunk.usage or self._usage
+        self._response_id = self._response_id or chunk.response_id
+        self._serving = self._serving or chunk.serving_provider
+        self.finish_reason = chunk.finish_reason or self.finish_reason
+        self.fault = self.fault or chunk.error
+        self.call = self.call or chunk.function_call
+        if chunk.text and chunk.type == "text":
+            self._answer.write(chunk.text)
+
+    def _close(self, end: StreamEnd) -> None:
+        self._arrive(None, self._adapter.finish(end), end)
+        self._journal.add(
+            RequestClosed(
+                request=self._request,
+                end=end,
+                http_status=self._status,
+                finish_reason=self.finish_reason,
+                error=self.fault,
+                ms=self._elapsed_ms(),
+            )
+        )
+        if self._usage is not None:
+            self._journal.add(self._report(self._usage))
+
+    def _report(self, usage: Usage) -> UsageReport:
+        return UsageReport(
+            request=self._request,
+            provider=self._route.provider,
+            model=self._route.model,
+            measurement="measured",
+            response_id=self._response_id,
+            serving_provider=self._serving,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost_pico=usage.cost_pico,
+        )
+
+    def _elapsed_ms(self) -> float:
+        return round((self._clock.monotonic() - self._opened_at) * 1_000, 3)

@@ -1,0 +1,61 @@
+"""What a turn is given to run on, and what it answers when it is over."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from actors.providers.adapter import ModelRoute
+from events.base import ChannelId, MessageId, Position, Scope, TurnId
+from events.turn import TriggerReceived, TurnSettings, TurnStatus
+
+
+class StartTurn(Struct, frozen=True, kw_only=True):
+    """A turn to run, or (at an epoch above 0) to take over."""
+
+    turn_id: TurnId
+    """Its id."""
+    epoch: int
+    """How often it was recovered; 0 for a new one."""
+    trigger: TriggerReceived
+    """What it answers."""
+    trigger_position: Position
+    """The trigger's place in the log; stops of this turn stand behind it."""
+    trigger_seq: int
+    """The trigger's place in its channel's stream."""
+    persona: str
+    """Who answers."""
+    system_prompt: str
+    """The system prompt in force, persona included."""
+    models: tuple[ModelRoute, ...]
+    """The models to ask, the first tried first."""
+    settings: TurnSettings
+    """Settings in force."""
+    seed: int
+    """Seed of the turn's random choices, 0 to 2**63 - 1."""
+    history_limit: int
+    """Most messages of the channel's past to give to the model."""
+    waiting: tuple[MessageId, ...] = ()
+    """Messages that still wait in the queue: no part of the history."""
+    recover_within_seconds: float = 300.0
+    """Oldest a turn without any chunk may be to be run again."""
+
+    @property
+    def channel_id(self) -> ChannelId:
+        """Where it answers."""
+        return self.trigger.channel_id
+
+    @property
+    def scope(self) -> Scope:
+        """Whom its events concern."""
+        return Scope(
+            turn_id=self.turn_id,
+            channel_id=self.trigger.channel_id,
+            guild_id=self.trigger.guild_id,
+        )
+
+
+class TurnResult(Struct, frozen=True, kw_only=True):
+    """How a turn went, for the router."""
+
+    status: TurnStatus | Literal["replaced"]
+    """Its status; `replaced` where this process was fenced off and another one owns the turn."""

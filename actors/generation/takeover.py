@@ -1,0 +1,120 @@
+"""Taking over a turn whose process is gone: fence it off, read what it left, decide, say so.
+
+Order matters. The sender is told the new epoch first, so that nothing of the old process is posted
+any more, and gives every attempt an outcome. `turn_recovered` then fences the turn's stream; it is
+appended behind exactly the events that the decision was made on, or the decision is made again.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from actors.generation.journal import Journal
+from actors.generation.replay import rebuild
+from actors.generation.start import StartTurn
+from actors.generation.world import World
+from actors.ports import SendResult
+from actors.providers.registry import provider_for
+from actors.rules.recovery import Wreck, decide_recovery
+from actors.text import core
+from events.base import Recorded, channel_stream, turn_stream
+from events.errors import ConcurrencyError
+from events.generation import Flush, RequestOpened
+from events.turn import (
+    RecoveryDecision,
+    StopRequested,
+    TurnEnded,
+    TurnRecovered,
+    TurnStatus,
+)
+
+
+class Takeover(Struct, frozen=True, kw_only=True):
+    """A turn as its log leaves it, at its new epoch."""
+
+    decision: RecoveryDecision
+    """What to do with it."""
+    journal: Journal
+    """Its writer, behind `turn_recovered`."""
+    state: core.TextState
+    """The text state, rebuilt from its raw chunks."""
+    flushes: tuple[Flush, ...]
+    """Every flush so far; those that the log lacked were added."""
+    results: tuple[SendResult, ...]
+    """Its attempts, each with an outcome."""
+    received: int
+    """Characters of text received."""
+    requests: int
+    """Provider requests so far."""
+    ended: TurnStatus | None = None
+    """Its status, where it had ended after all; nothing was changed then."""
+
+
+async def take_over(world: World, start: StartTurn) -> Takeover:
+    """Fence off the turn's earlier process and return what it left.
+
+    Raises:
+        FencedError: Yet another process took it over.
+    """
+    results = tuple(await world.sender.settle(start.turn_id, start.scope, start.epoch))
+    stop = await _stop_of(world, start)
+    while True:
+        history = await world.log.read(turn_stream(start.turn_id))
+        try:
+            return await _claim(world, start, history, results, stop)
+        except ConcurrencyError:
+            continue
+
+
+async def _claim(
+    world: World,
+    start: StartTurn,
+    history: Sequence[Recorded],
+    results: tuple[SendResult, ...],
+    stop: StopRequested | None,
+) -> Takeover:
+    events = [recorded.event for recorded in history]
+    journal = Journal(
+        world.log,
+        world.clock,
+        start.turn_id,
+        start.scope,
+        epoch=start.epoch,
+        seq=len(history),
+    )
+    rebuilt = rebuild(history, lambda kind: provider_for(kind).reader())
+    last = events[-1] if events else None
+    wreck = Wreck(
+        events=events,
+        results=results,
+        stop=stop,
+        started_at=history[0].recorded_at if history else world.clock.now(),
+    )
+    recovery = decide_recovery(wreck, world.clock.now(), start.recover_within_seconds)
+    if not isinstance(last, TurnEnded):
+        journal.add(
+            TurnRecovered(epoch=start.epoch, found=recovery.found, decision=recovery.decision)
+        )
+        on_record = sum(isinstance(event, Flush) for event in events)
+        for flush in rebuilt.flushes[on_record:]:
+            journal.add(flush)
+        await journal.barrier()
+    return Takeover(
+        decision=recovery.decision,
+        journal=journal,
+        state=rebuilt.state,
+        flushes=rebuilt.flushes,
+        results=results,
+        received=rebuilt.received,
+        requests=sum(isinstance(event, RequestOpened) for event in events),
+        ended=last.status if isinstance(last, TurnEnded) else None,
+    )
+
+
+async def _stop_of(world: World, start: StartTurn) -> StopRequested | None:
+    stream = channel_stream(start.channel_id)
+    for recorded in await world.log.read(stream, after=start.trigger_seq):
+        event = recorded.event
+        if isinstance(event, StopRequested) and event.turn_id == start.turn_id:
+            return event
+    return None

@@ -1,0 +1,194 @@
+"""Where everything is wired: settings become actors, a gateway and a control socket."""
+
+import asyncio
+import os
+import signal
+import sys
+from typing import Final
+
+import structlog
+
+from actors.cluster.hosts import RouterSpec, TurnSpec
+from actors.cluster.runtime import Runtime, RuntimeSpec
+from actors.errors import ActorError
+from actors.generation.world import Notices
+from actors.providers.adapter import ModelRoute
+from actors.turn_router import Identities, RouterSettings
+from actors.warm_pool import PoolLimits
+from bot import journal_format, notices
+from bot.clock import SystemClock
+from bot.control import ControlServer
+from bot.gateway import Gateway
+from bot.identities import fresh_instance, fresh_seed, fresh_turn_id
+from bot.instance import AlreadyRunningError, BotLock
+from bot.live import LiveOperations
+from bot.secret import Secret
+from bot.settings import PersonaSettings, Settings, part_model
+from bot.version import version
+from events.base import ChannelId, TurnId
+from events.errors import EventLogError
+from events.turn import StopKind, TriggerReceived
+
+NOT_STARTED: Final = 1
+"""Exit code where the bot could not start for a reason outside its configuration."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Bot:
+    """One running bot; also what the gateway hands its triggers and stops to."""
+
+    def __init__(self, settings: Settings, *, has_gateway: bool = True) -> None:
+        self._settings = settings
+        self._lock = BotLock(settings.log.directory)
+        self._clock = SystemClock()
+        self.runtime = Runtime(runtime_spec(settings, self._clock))
+        """The actors."""
+        self._control = ControlServer(
+            settings.log.directory,
+            LiveOperations(self.runtime, self._clock.now()),
+        )
+        self._gateway = Gateway(settings, self) if has_gateway else None
+
+    async def start(self) -> None:
+        """Start all of it and return when messages are answered.
+
+        Raises:
+            AlreadyRunningError: Another bot runs on the log directory.
+            LogLockedError: Something else has the log's file open.
+        """
+        self._lock.acquire()
+        await self.runtime.start()
+        await self._control.start()
+        if self._gateway is not None:
+            await self._gateway.start()
+        _log.info("bot_started", directory=str(self._settings.log.directory))
+
+    async def trigger(self, trigger: TriggerReceived) -> None:
+        """Hand a trigger to the router."""
+        await self.runtime.trigger(trigger)
+
+    async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
+        """Stop the channel's running turn; return its id, None where nothing runs."""
+        return await self.runtime.stop(channel_id, requester, kind)
+
+    async def until_lost(self) -> None:
+        """Return, or raise why, once the gateway is lost for good."""
+        if self._gateway is not None:
+            await self._gateway.until_lost()
+        else:
+            await asyncio.Event().wait()
+
+    async def drain(self) -> None:
+        """Take no new trigger, let turns end within `chat.drain_seconds`, stop the rest."""
+        if self._gateway is not None:
+            self._gateway.refuse_triggers()
+        await self.runtime.drain(self._settings.chat.drain_seconds)
+
+    async def aclose(self) -> None:
+        """End all of it: the gateway first, the log last."""
+        if self._gateway is not None:
+            await self._gateway.aclose()
+        await self._control.aclose()
+        await self.runtime.aclose()
+        self._lock.release()
+
+
+def runtime_spec(settings: Settings, clock: SystemClock) -> RuntimeSpec:
+    """Return what the actors are built from."""
+    chat = settings.chat
+    return RuntimeSpec(
+        directory=settings.log.directory,
+        address=settings.ray.address,
+        instance=fresh_instance(),
+        api_url=settings.discord.api_url,
+        token=settings.discord.token.reveal(),
+        router=RouterSpec(
+            settings=RouterSettings(
+                models=tuple(_route(settings, name) for name in (chat.model, *chat.fallbacks)),
+                system_prompts={
+                    one.name: _system_prompt(settings, one) for one in settings.personas
+                },
+                turn_settings=chat.turn_settings(),
+                history_limit=chat.history_messages,
+                recover_within_seconds=chat.recover_within,
+            ),
+            limits=PoolLimits(
+                warm_actors=chat.warm_actors,
+                max_actors=chat.max_actors,
+                turns_per_actor=chat.turns_per_actor,
+            ),
+            turns=TurnSpec(clock=clock, notices=_notices(), code_version=version()),
+            identities=Identities(turn_id=fresh_turn_id, seed=fresh_seed),
+        ),
+        clock=clock,
+    )
+
+
+def _route(settings: Settings, name: str) -> ModelRoute:
+    provider_name, model = part_model(name)
+    provider = settings.providers[provider_name]
+    return ModelRoute(
+        provider=provider_name,
+        kind=provider.kind,
+        base_url=provider.base_url,
+        api_key=provider.api_keys[0].reveal() if provider.api_keys else "",
+        model=model,
+    )
+
+
+def _system_prompt(settings: Settings, persona: PersonaSettings) -> str:
+    parts = (settings.chat.system_prompt, f"You are {persona.name}.", persona.prompt)
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _notices() -> Notices:
+    return Notices(
+        provider_failed=notices.provider_notice,
+        tool_call=notices.TOOL_CALL,
+        empty=notices.EMPTY_ANSWER,
+        given_up=notices.GIVEN_UP,
+    )
+
+
+async def run(settings: Settings) -> int:
+    """Run the bot until SIGTERM or SIGINT, then drain it; return the exit code."""
+    journal_format.set_up(_secrets(settings))
+    bot = Bot(settings)
+    try:
+        try:
+            await bot.start()
+        except (AlreadyRunningError, EventLogError, ActorError, OSError) as error:
+            sys.stderr.write(f"rejoinder: {error}\n")
+            return NOT_STARTED
+        return await _until_ended(bot)
+    finally:
+        await bot.aclose()
+
+
+async def _until_ended(bot: Bot) -> int:
+    """Wait for a signal, or for a gateway that is lost for good; then drain."""
+    loop = asyncio.get_running_loop()
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ending.set)
+    lost = asyncio.create_task(bot.until_lost())
+    signalled = asyncio.create_task(ending.wait())
+    try:
+        await asyncio.wait({lost, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        await bot.drain()
+        if lost.done() and (error := lost.exception()) is not None:
+            sys.stderr.write(f"rejoinder: {error}\n")
+            return NOT_STARTED
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        for task in (lost, signalled):
+            task.cancel()
+        await asyncio.gather(lost, signalled, return_exceptions=True)
+    return os.EX_OK
+
+
+def _secrets(settings: Settings) -> list[Secret]:
+    keys = [key for provider in settings.providers.values() for key in provider.api_keys]
+    return [settings.discord.token, *keys]

@@ -1,0 +1,65 @@
+"""What the demo looks like: a Discord channel in a terminal, and what goes on behind it."""
+
+from typing import Final, TextIO
+
+from rich.console import Console, Group
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+NAME_WIDTH: Final = 12
+"""Columns of the speaker's name."""
+PLAIN_WIDTH: Final = 96
+"""Columns where the output is no terminal."""
+
+
+class Screen:
+    """Prints the channel as it grows."""
+
+    def __init__(self, out: TextIO) -> None:
+        is_terminal = out.isatty()
+        self.console = Console(
+            file=out, highlight=False, width=None if is_terminal else PLAIN_WIDTH
+        )
+        """Where it all goes."""
+
+    def title(self, text: str, beneath: str) -> None:
+        """Print the head of it all."""
+        self.console.print()
+        self.console.print(Text(text, style="bold"))
+        self.console.print(Text(beneath, style="dim"))
+
+    def scene(self, number: int, text: str) -> None:
+        """Begin a scene."""
+        self.console.print()
+        self.console.print(Rule(Text(f"{number}  {text}", style="bold"), align="left", style="dim"))
+
+    def message(self, name: str, content: str, *, is_bot: bool, replies_to: str | None) -> None:
+        """Print a message of the channel."""
+        body: Group | Markdown | Text = Markdown(content) if is_bot else Text(content)
+        if replies_to is not None:
+            reply = Text(f"↱ replying to {replies_to}", style="dim italic")
+            body = Group(reply, body)
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=NAME_WIDTH, justify="right")
+        row.add_column()
+        row.add_row(Text(name, style="bold cyan" if is_bot else "bold green"), body)
+        self.console.print(row)
+
+    def aside(self, text: str) -> None:
+        """Print what only somebody behind the scenes sees."""
+        self.console.print(Padding(Text(f"· {text}", style="dim"), (0, 0, 0, NAME_WIDTH + 2)))
+
+    def proof(self, text: str) -> None:
+        """Print what was checked and held."""
+        line = Text("✓ ", style="bold green") + Text(text)
+        self.console.print(Padding(line, (0, 0, 0, NAME_WIDTH + 2)))
+
+    def commands(self, *lines: str) -> None:
+        """Print commands to go on with; whole, so that they can be copied."""
+        self.console.print()
+        for line in lines:
+            self.console.print(Text(f"  {line}", style="bold"), soft_wrap=True)
+        self.console.print()

@@ -1,0 +1,207 @@
+"""A turn whose process dies, taken over from the log: nothing twice, nothing received lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+
+from actors.generation.start import StartTurn
+from bot.loopback.discord.faults import Fault
+from bot.loopback.script import Answer, say
+from events.base import Event
+from events.delivery import Receipt, SendAttempt
+from events.generation import Flush, RawChunk, RequestOpened
+from events.turn import TurnEnded, TurnRecovered, TurnStarted
+from tests.stack import Stack
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[Stack]:
+    """The whole path, healthy."""
+    async with Stack() as one:
+        yield one
+
+
+async def take_over(stack: Stack, start: StartTurn) -> TurnEnded:
+    """Run the turn at its next epoch, as the router would."""
+    await stack.run(msgspec.structs.replace(start, epoch=start.epoch + 1))
+    return await stack.end_of(start.turn_id)
+
+
+@pytest.mark.parametrize("died_at", [TurnStarted, RequestOpened])
+async def test_a_turn_without_a_chunk_is_run_again(stack: Stack, died_at: type[Event]) -> None:
+    """Its asker is still waiting."""
+    gate = asyncio.Event()
+    stack.provider.script(Answer(pieces=("At last.",), gates={0: gate}), say("At last."))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, died_at)
+    await stack.kill_turns(running)
+    gate.set()
+
+    ended = await take_over(stack, start)
+
+    assert ended.status == "completed"
+    assert stack.contents() == ["At last."]
+
+
+async def test_received_text_is_delivered_from_the_log(stack: Stack) -> None:
+    """The provider is not asked again: its answer is in the log."""
+    stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, RawChunk)
+    await stack.kill_turns(running)
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, ended.delivered) == ("recovered", len("One.Two.Thr"))
+    assert stack.contents() == ["One.", "Two.", "Thr"]
+    assert len(stack.provider.requests) == 1
+
+
+@pytest.mark.parametrize("receipts", [1, 2])
+async def test_what_was_confirmed_is_not_posted_again(stack: Stack, receipts: int) -> None:
+    """Recovery goes on behind the last receipt."""
+    stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, Receipt, receipts)
+    await stack.kill_turns(running)
+
+    await take_over(stack, start)
+
+    assert stack.contents() == ["One.", "Two.", "Thr"]
+
+
+async def test_b26_an_attempt_of_a_lost_sender_is_never_sent_again(stack: Stack) -> None:
+    """Everything dies while Discord has stored the message and not answered."""
+    stack.discord.fail(Fault(action="hang", when="after"))
+    stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.discord.until(lambda: stack.discord.held == 1)
+    await stack.kill_turns(running)
+    await stack.kill_sender()
+
+    ended = await take_over(stack, start)
+
+    assert ended.status == "unconfirmed"
+    assert stack.contents() == ["One."]
+    assert ended.withheld["unconfirmed"] == len("One.Two.Thr")
+
+
+async def test_an_attempt_in_flight_when_only_the_turn_dies_keeps_its_outcome(
+    stack: Stack,
+) -> None:
+    """The sender lives and knows; nothing has to be given up."""
+    stack.discord.fail(Fault(action="hang", when="after"))
+    stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.discord.until(lambda: stack.discord.held == 1)
+    await stack.kill_turns(running)
+
+    taking_over = asyncio.create_task(take_over(stack, start))
+    await asyncio.sleep(0)
+    stack.discord.release()
+    ended = await taking_over
+
+    assert ended.status == "recovered"
+    assert stack.contents() == ["One.", "Two.", "Thr"]
+
+
+async def test_a_sender_that_dies_mid_post_leaves_the_turn_unconfirmed(stack: Stack) -> None:
+    """The living turn asks the new sender, which finds an attempt without an outcome."""
+    stack.discord.fail(Fault(action="hang", when="after"))
+    stack.provider.script(say("One.\nTwo."))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, SendAttempt)
+    await stack.discord.until(lambda: stack.discord.held == 1)
+    await stack.kill_turns(running)
+    await stack.kill_sender()
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, len(stack.discord.posts)) == ("unconfirmed", 1)
+
+
+async def test_b34_a_stop_before_the_crash_holds_after_it(stack: Stack) -> None:
+    """Whoever said stop does not want the rest, crash or not."""
+    stack.provider.script(Answer(pieces=("One.\nTw", "o"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, Receipt)
+    await stack.kill_turns(running)
+    await stack.stop(start)
+
+    ended = await take_over(stack, start)
+
+    assert ended.status == "stopped_by_user"
+    assert stack.contents() == ["One."]
+    assert ended.withheld["stop"] == len("Tw")
+
+
+async def test_a_turn_that_dies_on_every_try_is_given_up_after_three(stack: Stack) -> None:
+    """It must not hold its channel for ever."""
+    stack.provider.script(*(Answer(gates={0: asyncio.Event()}) for _ in range(3)))
+    start = await stack.ask()
+    for epoch in range(3):
+        running = stack.run(msgspec.structs.replace(start, epoch=epoch))
+        await stack.until(start.turn_id, RequestOpened, epoch + 1)
+        await stack.kill_turns(running)
+
+    await stack.run(msgspec.structs.replace(start, epoch=3))
+
+    ended = await stack.end_of(start.turn_id)
+    assert ended.status == "given_up"
+    assert len(stack.provider.requests) == 3
+    assert len(stack.contents()) == 1
+
+
+async def test_a_process_believed_dead_can_neither_write_nor_speak(stack: Stack) -> None:
+    """The undead: it streams on while its turn is taken over, and learns of it at its next word."""
+    gate = asyncio.Event()
+    stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee.\nFour.\n"), gates={1: gate}))
+    start = await stack.ask()
+    undead = stack.run(start)
+    await stack.until(start.turn_id, Receipt, 2)
+    await take_over(stack, start)
+    before = len(await stack.recorded(start.turn_id))
+
+    gate.set()
+    result = await undead
+
+    assert result.status == "replaced"
+    assert stack.contents() == ["One.", "Two.", "Thr"]
+    assert len(await stack.recorded(start.turn_id)) == before
+
+
+async def test_a_turn_that_had_ended_is_left_as_it_is(stack: Stack) -> None:
+    """A router that missed the end must not change it."""
+    stack.provider.script(say("Done."))
+    start = await stack.ask()
+    await stack.run(start)
+    before = await stack.recorded(start.turn_id)
+
+    ended = await take_over(stack, start)
+
+    assert ended.status == "completed"
+    assert await stack.recorded(start.turn_id) == before
+
+
+async def test_every_takeover_says_what_it_found_and_decided(stack: Stack) -> None:
+    """An operator reads it in the replay."""
+    stack.provider.script(Answer(pieces=("One.\nTw", "o"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, Flush)
+    await stack.kill_turns(running)
+
+    await take_over(stack, start)
+
+    events = await stack.events(start.turn_id)
+    (recovered,) = [one for one in events if isinstance(one, TurnRecovered)]
+    assert (recovered.epoch, recovered.decision) == (1, "deliver_rest")

@@ -1,0 +1,54 @@
+"""What a recovery decides, for every state that a log can show."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from actors.ports import NotSent, SendResult, Sent
+from actors.rules.recovery import Wreck, decide_recovery
+from events.base import Event, MessageId, TurnId
+from events.generation import Chunk, ProcessedChunk
+from events.turn import RecoveryDecision, StopRequested, TurnRecovered
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TEXT = ProcessedChunk(request=1, chunks=(Chunk(type="text", text="Hi"),))
+EMPTY = ProcessedChunk(request=1, chunks=(Chunk(type="text"),))
+SENT = Sent(attempt=1, flush=1, piece=0, message_id=MessageId(5))
+STOP = StopRequested(turn_id=TurnId("t"), requester="7", stop="stop")
+AGAIN = TurnRecovered(epoch=1, found="no chunk received", decision="run_again")
+
+
+def failed(outcome: str) -> NotSent:
+    """Return an attempt with that outcome."""
+    return NotSent(flush=1, piece=0, attempt=1, outcome=outcome, reason="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("events", "results", "stop", "age", "decision"),
+    [
+        pytest.param((TEXT,), (failed("unconfirmed"),), None, 1, "end_unconfirmed", id="T135"),
+        pytest.param((TEXT,), (SENT, failed("unconfirmed")), STOP, 1, "end_unconfirmed", id="P161"),
+        pytest.param((TEXT,), (failed("definite_refusal"),), None, 1, "end_refused", id="B26"),
+        pytest.param((TEXT,), (SENT,), STOP, 1, "end_stopped", id="B34-stopped-before-the-crash"),
+        pytest.param((TEXT,), (), None, 9_999, "deliver_rest", id="received-text-never-expires"),
+        pytest.param((TEXT,), (failed("pre_dispatch"),), None, 1, "deliver_rest", id="never-left"),
+        pytest.param((), (), None, 299, "run_again", id="young-without-a-chunk"),
+        pytest.param((EMPTY,), (), None, 1, "run_again", id="role-only-chunk-is-no-text"),
+        pytest.param((), (), None, 301, "expire", id="old-without-a-chunk"),
+        pytest.param((AGAIN, AGAIN), (), None, 1, "give_up", id="third-try"),
+    ],
+)
+def test_the_log_alone_decides_what_becomes_of_a_lost_turn(
+    events: tuple[Event, ...],
+    results: tuple[SendResult, ...],
+    stop: StopRequested | None,
+    age: int,
+    decision: RecoveryDecision,
+) -> None:
+    """Each row of the recovery table, and the order in which the rows apply."""
+    wreck = Wreck(events=events, results=results, stop=stop, started_at=START)
+
+    recovery = decide_recovery(wreck, START + timedelta(seconds=age), 300)
+
+    assert recovery.decision == decision
+    assert recovery.found

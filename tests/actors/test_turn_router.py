@@ -1,0 +1,342 @@
+"""The router over a log in memory: locks, queues, stops, and taking up what a crash left."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+import pytest
+
+from actors.generation.start import StartTurn, TurnResult
+from actors.providers.adapter import ModelRoute
+from actors.turn_router import QUEUE_LIMIT, Identities, RouterSettings, TurnRouter
+from actors.warm_pool import HostLostError, PoolLimits, TurnHost, WarmPool
+from events.base import (
+    ChannelId,
+    Event,
+    MessageId,
+    Position,
+    Scope,
+    TriggerId,
+    TurnId,
+    UserId,
+    channel_stream,
+    turn_stream,
+)
+from events.codec import append_of
+from events.turn import (
+    StopRequested,
+    TriggerDropped,
+    TriggerReceived,
+    TurnEnded,
+    TurnSettings,
+    TurnStarted,
+    TurnStatus,
+)
+from tests.actors.log_ports import LocalEndpoint, log_client
+from tests.fakes import ManualClock
+
+CHANNEL = ChannelId(1)
+ROUTE = ModelRoute(provider="main", kind="openai", base_url="http://x", api_key="", model="m")
+
+
+def trigger(number: int, *, author: int = 7, channel: int = CHANNEL) -> TriggerReceived:
+    """Return a mention with that message id."""
+    return TriggerReceived(
+        trigger_id=TriggerId(str(number)),
+        trigger="mention",
+        channel_id=ChannelId(channel),
+        message_id=MessageId(number),
+        author_id=UserId(author),
+        author_name="Ann",
+        content=f"question {number}",
+        persona="Rejoinder",
+    )
+
+
+class Stage:
+    """Hosts whose turns end when the test says so."""
+
+    def __init__(self) -> None:
+        self.started: list[StartTurn] = []
+        self._ends: dict[tuple[str, int], asyncio.Future[TurnStatus]] = {}
+        self._changed = asyncio.Event()
+
+    async def spawn(self) -> TurnHost:
+        """Return a host; they are all alike."""
+        return _StagedHost(self)
+
+    async def play(self, start: StartTurn) -> TurnResult:
+        """Run a turn until it is ended or lost."""
+        end: asyncio.Future[TurnStatus] = asyncio.get_running_loop().create_future()
+        self.started.append(start)
+        self._ends[start.turn_id, start.epoch] = end
+        self._changed.set()
+        return TurnResult(status=await end)
+
+    async def turn(self, count: int) -> StartTurn:
+        """Return the turn that started as number `count`, from 1."""
+        while len(self.started) < count:
+            self._changed.clear()
+            await self._changed.wait()
+        return self.started[count - 1]
+
+    def end(self, start: StartTurn, status: TurnStatus = "completed") -> None:
+        """End a turn."""
+        self._ends[start.turn_id, start.epoch].set_result(status)
+
+    def lose(self, start: StartTurn) -> None:
+        """Lose a turn's actor."""
+        self._ends[start.turn_id, start.epoch].set_exception(HostLostError("killed"))
+
+
+class _StagedHost:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    async def run(self, start: StartTurn) -> TurnResult:
+        return await self._stage.play(start)
+
+    async def retire(self) -> None:
+        pass
+
+
+class Scene:
+    """A router, its log, and its stage."""
+
+    def __init__(self) -> None:
+        self.endpoint = LocalEndpoint()
+        self.clock = ManualClock()
+        self.stage = Stage()
+        numbers = iter(range(1, 1_000))
+        self.router = TurnRouter(
+            log_client(self.endpoint, self.clock),
+            WarmPool(self.stage, PoolLimits()),
+            self.clock,
+            RouterSettings(
+                models=(ROUTE,),
+                system_prompts={"Rejoinder": "Be kind."},
+                turn_settings=TurnSettings(),
+            ),
+            Identities(turn_id=lambda: fresh(next(numbers)), seed=lambda: 4),
+        )
+
+    async def write(self, stream: str, *events: Event, turn: TurnId | None = None) -> None:
+        """Put events into the log as an earlier life would have left them."""
+        scope = Scope(turn_id=turn, channel_id=CHANNEL)
+        now = self.clock.now()
+        await log_client(self.endpoint).append(
+            append_of(stream, [(one, now) for one in events], scope=scope)  # type: ignore[arg-type]
+        )
+
+    async def events(self, kind: Callable[..., Event]) -> list[Event]:
+        """Return the channel's events of one kind."""
+        recorded = await self.endpoint.log.read(channel_stream(CHANNEL))
+        return [one.event for one in recorded if isinstance(one.event, kind)]  # type: ignore[arg-type]
+
+
+def fresh(number: int) -> TurnId:
+    """Return a turn id that sorts by `number`."""
+    return TurnId(f"01900000-0000-7000-8000-{number:012d}")
+
+
+@pytest.fixture
+async def idle() -> AsyncIterator[Scene]:
+    """A router that has not started yet."""
+    scene = Scene()
+    yield scene
+    await scene.router.aclose()
+
+
+@pytest.fixture
+async def scene(idle: Scene) -> Scene:
+    """A router that has started on an empty log."""
+    await idle.router.start()
+    return idle
+
+
+async def test_a_trigger_is_durable_before_its_turn_starts(scene: Scene) -> None:
+    """The channel's stream is the queue: a crash right here loses nothing."""
+    assert await scene.router.trigger(trigger(1)) == "started"
+
+    start = await scene.stage.turn(1)
+    assert (start.trigger_position, start.trigger_seq, start.epoch) == (1, 1, 0)
+    assert await scene.events(TriggerReceived) == [trigger(1)]
+
+
+async def test_b60_a_trigger_that_comes_twice_gets_one_turn(scene: Scene) -> None:
+    """The gateway repeats events after a resume."""
+    await scene.router.trigger(trigger(1))
+
+    assert await scene.router.trigger(trigger(1)) == "duplicate"
+
+    assert len(await scene.events(TriggerReceived)) == 1
+
+
+async def test_b60_a_trigger_of_an_earlier_life_is_not_taken_again(idle: Scene) -> None:
+    """And it may repeat them across a restart."""
+    await idle.write(channel_stream(CHANNEL), trigger(1))
+    await idle.write(turn_stream(fresh(500)), started(1), TurnEnded(status="completed"))
+    await idle.router.start()
+
+    assert await idle.router.trigger(trigger(1)) == "duplicate"
+
+
+async def test_p162_a_second_trigger_waits_for_the_running_turn(scene: Scene) -> None:
+    """One turn at a time speaks in a channel; other channels go on."""
+    await scene.router.trigger(trigger(1))
+    assert await scene.router.trigger(trigger(2, author=8)) == "queued"
+    assert await scene.router.trigger(trigger(3, channel=2)) == "started"
+    first = await scene.stage.turn(1)
+    await scene.stage.turn(2)
+
+    scene.stage.end(first)
+
+    assert (await scene.stage.turn(3)).trigger.trigger_id == "2"
+
+
+async def test_p174_a_full_queue_drops_the_newest_and_says_so(scene: Scene) -> None:
+    """A dropped trigger is a fact, not a silence."""
+    for number in range(1, QUEUE_LIMIT + 2):
+        await scene.router.trigger(trigger(number, author=100 + number))
+
+    assert await scene.router.trigger(trigger(99, author=99)) == "queue_full"
+
+    dropped = TriggerDropped(trigger_id=TriggerId("99"), reason="queue_full")
+    assert await scene.events(TriggerDropped) == [dropped]
+
+
+async def test_p171_the_askers_next_message_interrupts_and_goes_first(scene: Scene) -> None:
+    """Who writes on has changed their mind; who waits behind them keeps waiting."""
+    await scene.router.trigger(trigger(1))
+    await scene.router.trigger(trigger(2, author=8))
+    await scene.router.trigger(trigger(3))
+    first = await scene.stage.turn(1)
+
+    scene.stage.end(first, "follow_up_interrupt")
+
+    assert (await scene.stage.turn(2)).trigger.trigger_id == "3"
+    stop = StopRequested(turn_id=first.turn_id, requester="7", stop="follow_up")
+    assert await scene.events(StopRequested) == [stop]
+
+
+async def test_pt168_of_two_follow_ups_the_newest_remains(scene: Scene) -> None:
+    """The older one is answered by the newer one's turn."""
+    for number in (1, 2, 3):
+        await scene.router.trigger(trigger(number))
+    first = await scene.stage.turn(1)
+    scene.stage.end(first, "follow_up_interrupt")
+
+    assert (await scene.stage.turn(2)).trigger.trigger_id == "3"
+    superseded = TriggerDropped(trigger_id=TriggerId("2"), reason="superseded")
+    assert await scene.events(TriggerDropped) == [superseded]
+
+
+async def test_pt167_the_fourth_follow_up_in_a_row_just_waits(scene: Scene) -> None:
+    """A bot that is interrupted for ever never answers."""
+    await scene.router.trigger(trigger(1))
+    for number in (2, 3, 4):
+        await scene.router.trigger(trigger(number))
+        scene.stage.end(await scene.stage.turn(number - 1), "follow_up_interrupt")
+        await scene.stage.turn(number)
+
+    await scene.router.trigger(trigger(5))
+
+    assert len(await scene.events(StopRequested)) == 3
+
+
+async def test_b34_a_stop_names_the_running_turn_and_no_other(scene: Scene) -> None:
+    """The next message must not die of an old stop."""
+    await scene.router.trigger(trigger(1))
+    first = await scene.stage.turn(1)
+
+    assert await scene.router.stop(CHANNEL, "7", "stop") == first.turn_id
+    await scene.router.stop(CHANNEL, "7", "stop")
+    scene.stage.end(first, "stopped_by_user")
+    await scene.router.trigger(trigger(2))
+    await scene.stage.turn(2)
+
+    stop = StopRequested(turn_id=first.turn_id, requester="7", stop="stop")
+    assert await scene.events(StopRequested) == [stop]
+    assert await scene.router.stop(ChannelId(9), "7", "stop") is None
+
+
+async def test_a_turn_whose_actor_is_lost_is_taken_over_at_the_next_epoch(scene: Scene) -> None:
+    """The same turn goes on elsewhere; its old process is fenced off by the epoch."""
+    await scene.router.trigger(trigger(1))
+    first = await scene.stage.turn(1)
+
+    scene.stage.lose(first)
+
+    again = await scene.stage.turn(2)
+    assert again == msgspec.structs.replace(first, epoch=1)
+
+
+def started(number: int) -> TurnStarted:
+    """Return the start of a turn that answers trigger `number`."""
+    return TurnStarted(
+        trigger_id=TriggerId(str(number)),
+        channel_id=CHANNEL,
+        author_id=UserId(7),
+        author_name="Ann",
+        prompt="",
+        persona="Rejoinder",
+        system_prompt="",
+        models=("main/m",),
+        settings=TurnSettings(),
+        seed=4,
+        code_version="0",
+        text_version=1,
+    )
+
+
+async def test_a_restarted_router_takes_up_open_turns_and_waiting_triggers_in_order(
+    idle: Scene,
+) -> None:
+    """All its state is in the log."""
+    await idle.write(channel_stream(CHANNEL), trigger(1), trigger(2), trigger(3))
+    await idle.write(turn_stream(fresh(500)), started(1), turn=fresh(500))
+
+    await idle.router.start()
+
+    first = await idle.stage.turn(1)
+    assert (first.turn_id, first.epoch) == (fresh(500), 1)
+    idle.stage.end(first, "expired")
+    second = await idle.stage.turn(2)
+    assert (second.trigger.trigger_id, second.epoch) == ("2", 0)
+    assert second.waiting == (MessageId(3),)
+
+
+async def test_a_trigger_that_waited_too_long_is_dropped_at_the_start(idle: Scene) -> None:
+    """Nobody wants last night's answer."""
+    await idle.write(channel_stream(CHANNEL), trigger(1))
+    await idle.clock.advance(301)
+    await idle.write(channel_stream(CHANNEL), trigger(2))
+
+    await idle.router.start()
+
+    assert (await idle.stage.turn(1)).trigger.trigger_id == "2"
+    expired = TriggerDropped(trigger_id=TriggerId("1"), reason="expired")
+    assert await idle.events(TriggerDropped) == [expired]
+
+
+async def test_draining_stops_what_does_not_end_and_leaves_the_queue_to_the_next_start(
+    scene: Scene,
+) -> None:
+    """SIGTERM: no new trigger, a time to end, then a stop."""
+    await scene.router.trigger(trigger(1))
+    await scene.router.trigger(trigger(2, author=8))
+    first = await scene.stage.turn(1)
+
+    draining = asyncio.create_task(scene.router.drain(30))
+    await scene.clock.until_someone_sleeps()
+    assert await scene.router.trigger(trigger(3, author=9)) == "draining"
+    await scene.clock.advance(30)
+    stops = scene.endpoint.log.subscribe((channel_stream(CHANNEL),), Position(2))
+    await anext(stops)
+    scene.stage.end(first, "stopped_by_user")
+    await draining
+    await stops.aclose()
+
+    stop = StopRequested(turn_id=first.turn_id, requester="system", stop="shutdown")
+    assert await scene.events(StopRequested) == [stop]
+    assert len(scene.stage.started) == 1
