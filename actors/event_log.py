@@ -4,6 +4,7 @@ A plain class; `actors.cluster` makes it an actor. Calls carry MessagePack where
 (appends), and Recorded structs where they are few (reads, pushes).
 """
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
@@ -26,12 +27,14 @@ class EventLogHost:
     def __init__(self, open_log: OpenLog) -> None:
         self._open_log = open_log
         self._log: EventLog | None = None
+        self._opening = asyncio.Lock()
         self._feeds: dict[str, Subscription] = {}
 
     async def open(self) -> int:
         """Open the log if it is not; return this process's id."""
-        if self._log is None:
-            self._log = await self._open_log()
+        async with self._opening:
+            if self._log is None:
+                self._log = await self._open_log()
         return os.getpid()
 
     async def append(self, blob: bytes) -> bytes:
@@ -52,12 +55,16 @@ class EventLogHost:
         return await (await self._opened()).head()
 
     async def feed(self, name: str, watches: tuple[Watch, ...]) -> AsyncIterator[list[Recorded]]:
-        """Push the watched streams' events under the subscriber's `name` until it closes."""
+        """Push the watched streams' events under the subscriber's `name` until it closes.
+
+        The first batch is empty and says that the feed is open.
+        """
         log = await self._opened()
         everything = [after for stream, after in watches if stream is None]
         subscription = log.subscribe(None, everything[0]) if everything else log.subscribe(())
         self._feeds[name] = subscription
         try:
+            yield []
             for stream, after in watches:
                 if stream is not None:
                     await subscription.watch(stream, after)
@@ -88,6 +95,7 @@ class EventLogHost:
             await self._log.aclose()
 
     async def _opened(self) -> EventLog:
-        await self.open()
+        if self._log is None:
+            await self.open()
         assert self._log is not None
         return self._log

@@ -42,7 +42,7 @@ class Feed(Protocol):
     """One open subscription at the log's end."""
 
     def __aiter__(self) -> AsyncIterator[list[Recorded]]:
-        """Yield batches; raises LogUnavailableError when the log is lost."""
+        """Yield batches, perhaps empty; raises LogUnavailableError when the log is lost."""
         ...
 
     async def watch(self, stream: StreamId, after: Position) -> None:
@@ -131,7 +131,13 @@ class LogClient(LogPort):
         while self._waiting:
             count = min(len(self._waiting), BATCH_LIMIT)
             batch = [self._waiting.popleft() for _ in range(count)]
-            results = await self._until_answered([append for append, _ in batch])
+            try:
+                results = await self._until_answered([append for append, _ in batch])
+            except Exception as error:  # noqa: BLE001 - nobody may be left waiting for ever
+                for _, acknowledged in batch:
+                    if not acknowledged.done():
+                        acknowledged.set_exception(error)
+                continue
             for (append, acknowledged), result in zip(batch, results, strict=True):
                 if not acknowledged.done():
                     _settle(acknowledged, append, result)

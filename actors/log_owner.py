@@ -13,14 +13,17 @@ from typing import Final
 import msgspec
 import psutil
 import structlog
-from events.duckdb_log import DuckDBLog
 
-from actors.process_identity import ProcessIdentity, identity_of, is_alive
+from actors.process_identity import ProcessIdentity, identity_of, is_alive, is_gone
+from events.duckdb_log import DuckDBLog
 from events.errors import LogLockedError
 from events.log import EventLog
 
 LOG_FILE: Final = "events.duckdb"
 """The log's file in its directory."""
+
+LOCK_SECONDS: Final = 5.0
+"""Longest wait for the lock of a holder that is gone."""
 
 _log = structlog.get_logger(__name__)
 
@@ -68,12 +71,18 @@ async def open_owned(directory: Path) -> EventLog:
     """
     await asyncio.to_thread(directory.mkdir, parents=True, exist_ok=True)
     path = directory / LOG_FILE
-    try:
-        log = await DuckDBLog.open(path)
-    except LogLockedError as locked:
-        if not await end_stale_owner(path, locked.holder):
-            raise
-        log = await DuckDBLog.open(path)
+    deadline = asyncio.get_running_loop().time() + LOCK_SECONDS
+    while True:
+        try:
+            log = await DuckDBLog.open(path)
+            break
+        except LogLockedError as locked:
+            is_ended = await end_stale_owner(path, locked.holder)
+            is_over = asyncio.get_running_loop().time() > deadline
+            if is_over or not (is_ended or is_gone(locked.holder)):
+                raise
+        # The kernel gives the lock up a moment after the process is gone.
+        await asyncio.sleep(0.02)
     claim(path)
     if log.damage is not None:
         _log.error("event_log_damaged", damage=msgspec.to_builtins(log.damage))

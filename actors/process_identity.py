@@ -29,3 +29,11 @@ def is_alive(identity: ProcessIdentity) -> bool:
         return same and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def is_gone(pid: int | None) -> bool:
+    """Return whether no process has `pid` any more, but perhaps a zombie."""
+    try:
+        return pid is not None and psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

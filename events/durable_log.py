@@ -188,7 +188,7 @@ class DurableLog(EventLog):
             loop.call_soon_threadsafe(self._acknowledge, jobs, events, Position(self._store.head))
         try:
             self._store.tidy()
-        except LogUnavailableError as error:
+        except Exception as error:  # noqa: BLE001 - the thread must outlive whatever fails
             self._fail(error)
 
     def _acknowledge(self, jobs: list[Job], events: list[Recorded], head: Position) -> None:

@@ -8,20 +8,22 @@ until they are answered; a turn's actor is not, and its loss is the router's to 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import ray
+import structlog
 import uuid_utils
 from msgspec import Struct
 from ray.exceptions import RayError, RayTaskError
 from typing_extensions import override
 
+from actors.errors import ActorError
 from actors.generation.start import StartTurn, TurnResult
 from actors.log_client import Endpoint, Feed, Watch
 from actors.ports import Clock, HistoryMessage, SenderPort, SendRequest, SendResult
 from actors.warm_pool import HostLostError, TurnHost
 from events.base import ChannelId, MessageId, Position, Recorded, Scope, StreamId, TurnId
-from events.errors import LogUnavailableError
+from events.errors import EventLogError, LogUnavailableError
 
 Handle = Any
 """A Ray actor handle; Ray gives its methods no types."""
@@ -45,13 +47,19 @@ class ActorName(Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: There is no such actor.
         """
-        return ray.get_actor(self.name, self.namespace)
+        handle: Handle = cast("Any", ray.get_actor)(self.name, self.namespace)
+        return handle
 
 
 RECONNECT_SECONDS: Final = 0.05
 """Pause before a call to an actor that was just lost."""
 
+OPEN_SECONDS: Final = 2.0
+"""Longest wait for a feed to open."""
+
 T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
 
 
 def is_lost(error: RayError) -> bool:
@@ -60,13 +68,14 @@ def is_lost(error: RayError) -> bool:
 
 
 async def _log_call(call: Awaitable[T]) -> T:
+    """Return what the log answers; that it could not is a LogUnavailableError."""
     try:
         return await call
-    except LogUnavailableError as error:
-        raise LogUnavailableError(error.reason) from error
+    except RayTaskError as error:
+        if isinstance(error.cause, EventLogError):
+            raise LogUnavailableError(str(error.cause)) from error
+        raise
     except RayError as error:
-        if not is_lost(error):
-            raise
         raise LogUnavailableError(type(error).__name__) from error
 
 
@@ -94,12 +103,17 @@ class RayLogEndpoint(Endpoint):
 
 
 class _RayFeed(Feed):
-    """A streaming call to the log's actor; its first, empty batch says that it is open."""
+    """A streaming call to the log's actor; its first, empty batch says that it is open.
+
+    A streaming call that meets an actor in the moment of its death can stay silent for ever
+    (seen with Ray 2.60), so one that is not open in time counts as lost.
+    """
 
     def __init__(self, handle: Handle, watches: tuple[Watch, ...]) -> None:
         self._handle = handle
         self._name = str(uuid_utils.uuid7())
-        self._open = asyncio.Event()
+        self._is_lost = False
+        self._settled = asyncio.Event()
         self._stream = handle.feed.options(num_returns="streaming").remote(self._name, watches)
 
     @override
@@ -108,23 +122,32 @@ class _RayFeed(Feed):
 
     async def _batches(self) -> AsyncIterator[list[Recorded]]:
         try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                await (await anext(self._stream))
+            self._settled.set()
             async for reference in self._stream:
-                batch: list[Recorded] = await reference
-                self._open.set()
-                yield batch
-        except RayError as error:
-            if not is_lost(error):
-                raise
+                yield await reference
+        except RayTaskError:
+            raise
+        except (RayError, TimeoutError) as error:
             raise LogUnavailableError(type(error).__name__) from error
+        finally:
+            self._is_lost = True
+            self._settled.set()
+
+    async def _until_open(self) -> None:
+        await self._settled.wait()
+        if self._is_lost:
+            raise LogUnavailableError("the feed is closed")
 
     @override
     async def watch(self, stream: StreamId, after: Position) -> None:
-        await self._open.wait()
+        await self._until_open()
         await _log_call(self._handle.watch.remote(self._name, stream, after))
 
     @override
     async def unwatch(self, stream: StreamId) -> None:
-        await self._open.wait()
+        await self._until_open()
         await _log_call(self._handle.unwatch.remote(self._name, stream))
 
     @override
@@ -134,13 +157,16 @@ class _RayFeed(Feed):
 
 
 async def until_answered(call: Callable[[], Awaitable[T]], clock: Clock) -> T:
-    """Repeat `call` until its actor answers; what the actor raises is raised."""
+    """Repeat `call` until its actor answers; what the actor raises is raised, as it was there."""
     while True:
         try:
             return await call()
+        except RayTaskError as error:
+            if isinstance(error.cause, ActorError | EventLogError):
+                raise error.cause from error
+            raise
         except RayError as error:
-            if not is_lost(error):
-                raise
+            _log.debug("actor_unavailable", reason=type(error).__name__)
         await clock.sleep(RECONNECT_SECONDS)
 
 

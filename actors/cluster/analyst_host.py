@@ -1,5 +1,6 @@
 """The analyst's outside: an actor at the lowest priority that is of any use."""
 
+import asyncio
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,6 +24,7 @@ class AnalystHost:
     def __init__(self, log: ActorName, clock: Clock, directory: Path) -> None:
         self._analyst = Analyst(LogClient(RayLogEndpoint(log.handle()), clock), directory)
         self._is_started = False
+        self._starting = asyncio.Lock()
         os.nice(NICE)
 
     async def ready(self) -> int:
@@ -60,7 +62,8 @@ class AnalystHost:
             await self._analyst.aclose()
 
     async def _started(self) -> Analyst:
-        if not self._is_started:
-            self._is_started = True
-            await self._analyst.start()
+        async with self._starting:
+            if not self._is_started:
+                await self._analyst.start()
+                self._is_started = True
         return self._analyst

@@ -6,11 +6,12 @@ analyst; what a restarted router has to do first is told to it here.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import ray
 import structlog
@@ -36,6 +37,8 @@ LOG_NODE: Final = {"role": "log"}
 """Label of the node where disk and token are, on a cluster."""
 CLOSE_SECONDS: Final = 10.0
 """Longest wait for an actor to close by itself."""
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -140,49 +143,47 @@ class Runtime:
 
     async def trigger(self, trigger: TriggerReceived) -> Accepted:
         """Hand a trigger to the router, again until it answers: an id counts once."""
-        return await until_answered(lambda: self._router.trigger.remote(trigger), self._spec.clock)
+        return await self._ask(lambda: self._router.trigger.remote(trigger))
 
     async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
         """Stop the channel's running turn; return its id, None where nothing runs."""
-        return await until_answered(
-            lambda: self._router.stop.remote(channel_id, requester, kind), self._spec.clock
-        )
+        return await self._ask(lambda: self._router.stop.remote(channel_id, requester, kind))
 
     async def drain(self, seconds: float) -> None:
         """Let running turns end for `seconds`, stop the rest, and return when all have."""
-        await until_answered(lambda: self._router.drain.remote(seconds), self._spec.clock)
+        await self._ask(lambda: self._router.drain.remote(seconds))
 
     async def load(self) -> Load:
         """Return how much the router has to do."""
-        return await until_answered(self._router.load.remote, self._spec.clock)
+        return await self._ask(self._router.load.remote)
 
     async def turns(self, limit: int) -> Table:
         """As `Analyst.turns`."""
-        return await self._analyst.turns.remote(limit)
+        return await self._ask(lambda: self._analyst.turns.remote(limit))
 
     async def usage(self, by: tuple[str, ...]) -> Table:
         """As `Analyst.usage`."""
-        return await self._analyst.usage.remote(by)
+        return await self._ask(lambda: self._analyst.usage.remote(by))
 
     async def sql(self, query: str) -> Table:
         """As `Analyst.sql`."""
-        return await self._analyst.sql.remote(query)
+        return await self._ask(lambda: self._analyst.sql.remote(query))
 
     async def turn_events(self, turn: str) -> list[Recorded]:
         """As `Analyst.turn_events`."""
-        return await self._analyst.turn_events.remote(turn)
+        return await self._ask(lambda: self._analyst.turn_events.remote(turn))
 
     async def turn_ids(self, since: datetime | None) -> list[TurnId]:
         """As `Analyst.turn_ids`."""
-        return await self._analyst.turn_ids.remote(since)
+        return await self._ask(lambda: self._analyst.turn_ids.remote(since))
 
     async def head(self) -> Position:
         """Return the position of the last durable event."""
-        return await until_answered(self._log.head.remote, self._spec.clock)
+        return await self._ask(self._log.head.remote)
 
     async def figures_at(self, position: Position) -> None:
         """Return once the figures know the event at `position`."""
-        await until_answered(lambda: self._analyst.reached.remote(position), self._spec.clock)
+        await self._ask(lambda: self._analyst.reached.remote(position))
 
     def log(self) -> LogClient:
         """Return a connection to the log; it needs no closing."""
@@ -191,12 +192,15 @@ class Runtime:
     async def pids(self) -> Pids:
         """Return the actors' process ids."""
         return Pids(
-            log=await self._log.open.remote(),
-            sender=await self._sender.ready.remote(),
-            router=await self._router.pid.remote(),
-            analyst=await self._analyst.ready.remote(),
-            turns=tuple(await self._router.turn_pids.remote()),
+            log=await self._ask(self._log.open.remote),
+            sender=await self._ask(self._sender.ready.remote),
+            router=await self._ask(self._router.pid.remote),
+            analyst=await self._ask(self._analyst.ready.remote),
+            turns=tuple(await self._ask(self._router.turn_pids.remote)),
         )
+
+    async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        return await until_answered(call, self._spec.clock)
 
     async def aclose(self) -> None:
         """End the actors, the log last, and the local Ray where it is the bot's own."""

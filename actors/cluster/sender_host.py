@@ -1,5 +1,6 @@
 """The sender's outside: the one actor that holds a Discord token and writes with it."""
 
+import asyncio
 import os
 
 from actors.cluster.adapters import ActorName, RayLogEndpoint
@@ -18,6 +19,7 @@ class SenderHost:
         self._clock = clock
         self._messenger = HikariMessenger(api_url=api_url, token=token, clock=clock)
         self._sender: Sender | None = None
+        self._opening = asyncio.Lock()
 
     async def ready(self) -> int:
         """Open the client; return this process's id."""
@@ -49,9 +51,9 @@ class SenderHost:
             await self._messenger.aclose()
 
     async def _opened(self) -> Sender:
-        if self._sender is None:
-            self._sender = Sender(
-                LogClient(RayLogEndpoint(self._log), self._clock), self._messenger, self._clock
-            )
-            await self._messenger.start()
+        async with self._opening:
+            if self._sender is None:
+                await self._messenger.start()
+                log = LogClient(RayLogEndpoint(self._log), self._clock)
+                self._sender = Sender(log, self._messenger, self._clock)
         return self._sender

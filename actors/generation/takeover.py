@@ -25,6 +25,7 @@ from events.turn import (
     StopRequested,
     TurnEnded,
     TurnRecovered,
+    TurnStarted,
     TurnStatus,
 )
 
@@ -50,8 +51,13 @@ class Takeover(Struct, frozen=True, kw_only=True):
     """Its status, where it had ended after all; nothing was changed then."""
 
 
-async def take_over(world: World, start: StartTurn) -> Takeover:
+async def take_over(world: World, start: StartTurn, started: TurnStarted) -> Takeover:
     """Fence off the turn's earlier process and return what it left.
+
+    Args:
+        world: What turns share.
+        start: The turn, at its new epoch.
+        started: What the earlier process should have begun with, where it did not get so far.
 
     Raises:
         FencedError: Yet another process took it over.
@@ -61,17 +67,22 @@ async def take_over(world: World, start: StartTurn) -> Takeover:
     while True:
         history = await world.log.read(turn_stream(start.turn_id))
         try:
-            return await _claim(world, start, history, results, stop)
+            return await _claim(world, start, started, history, Left(results=results, stop=stop))
         except ConcurrencyError:
             continue
 
 
+class Left(Struct, frozen=True, kw_only=True):
+    """What a lost process left outside of its turn's own stream."""
+
+    results: tuple[SendResult, ...]
+    """The attempts."""
+    stop: StopRequested | None
+    """The first stop that names the turn."""
+
+
 async def _claim(
-    world: World,
-    start: StartTurn,
-    history: Sequence[Recorded],
-    results: tuple[SendResult, ...],
-    stop: StopRequested | None,
+    world: World, start: StartTurn, started: TurnStarted, history: Sequence[Recorded], left: Left
 ) -> Takeover:
     events = [recorded.event for recorded in history]
     journal = Journal(
@@ -86,12 +97,14 @@ async def _claim(
     last = events[-1] if events else None
     wreck = Wreck(
         events=events,
-        results=results,
-        stop=stop,
+        results=left.results,
+        stop=left.stop,
         started_at=history[0].recorded_at if history else world.clock.now(),
     )
     recovery = decide_recovery(wreck, world.clock.now(), start.recover_within_seconds)
     if not isinstance(last, TurnEnded):
+        if not events:
+            journal.add(started)
         journal.add(
             TurnRecovered(epoch=start.epoch, found=recovery.found, decision=recovery.decision)
         )
@@ -104,7 +117,7 @@ async def _claim(
         journal=journal,
         state=rebuilt.state,
         flushes=rebuilt.flushes,
-        results=results,
+        results=left.results,
         received=rebuilt.received,
         requests=sum(isinstance(event, RequestOpened) for event in events),
         ended=last.status if isinstance(last, TurnEnded) else None,

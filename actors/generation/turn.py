@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any, Final, Literal
 
 import structlog
-from projections.stops import owes_flush
 
 from actors.errors import LeaseLostError
 from actors.generation.answer import Answer
@@ -29,6 +28,7 @@ from actors.text import core
 from events.base import turn_stream
 from events.errors import EventLogError, FencedError
 from events.turn import RecoveryDecision, StopObserved, TurnEnded, TurnStarted, TurnStatus
+from projections.stops import owes_flush
 
 QUIET_CODES: Final = {10003: "channel_deleted", 50001: "missing_access"}
 """Discord's refusals that end a turn without a word: there is nobody to tell."""
@@ -77,10 +77,12 @@ class Turn:
             self._begin(self._new_journal(seq=0), core.initial(self._text_config()))
             self._journal.add(self._turn_started())
             return await self._generate("first")
-        found = await take_over(self._world, self._start)
+        found = await take_over(self._world, self._start, self._turn_started())
         if found.ended is not None:
             return found.ended
-        self._begin(found.journal, found.state, found)
+        is_new = found.decision == "run_again"
+        state = core.initial(self._text_config()) if is_new else found.state
+        self._begin(found.journal, state, found)
         return await self._continue(found)
 
     def _begin(

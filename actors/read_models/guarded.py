@@ -5,9 +5,9 @@ given its memory limit. One query sits at each; who finds none idle waits.
 """
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -23,6 +23,9 @@ _ROWS_A_FETCH: Final = 16
 """Few, since one row may hold 4 MiB of a provider's payload."""
 _INSIST_SECONDS: Final = 0.05
 """An interrupt that comes between two steps of a query is lost, so it is repeated this often."""
+
+
+T = TypeVar("T")
 
 
 class SqlLimits(Struct, frozen=True, kw_only=True):
@@ -93,6 +96,19 @@ class Seats:
             with self._changed:
                 self._reserved -= 1
                 self._changed.notify_all()
+
+    def with_precedence(self, act: Callable[[], T]) -> T:
+        """Return what `act` gives; on lack of memory, once more with every query ended."""
+        try:
+            return act()
+        except duckdb.OutOfMemoryException:
+            with self.cleared():
+                return act()
+
+    @property
+    def running(self) -> int:
+        """How many are taken."""
+        return len(self._busy)
 
     def close(self) -> None:
         """Interrupt what runs and close all."""
@@ -185,7 +201,7 @@ def _roll_back(cursor: DuckDBPyConnection) -> None:
 def _why_stopped(seat: Seat, error: duckdb.Error, limits: SqlLimits) -> str:
     if isinstance(error, duckdb.InterruptException):
         if seat.is_preempted:
-            return "the query was stopped, since the events coming in needed its memory"
+            return "the query was stopped, since the bot itself needed the room"
         return f"the query was stopped after {limits.seconds:g} s, at most {limits.seconds:g} s"
     if isinstance(error, duckdb.OutOfMemoryException):
         return "the query needs more memory than one query may use; ask for fewer rows or groups"

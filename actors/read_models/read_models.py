@@ -74,9 +74,7 @@ class ReadModels:
     def _limited_cursor(self) -> DuckDBPyConnection:
         cursor = self._root.cursor()
         found = cursor.execute(
-            "SELECT memory_limit // 4 FROM "
-            "(SELECT CAST(sum(memory_limit) AS BIGINT) AS memory_limit FROM "
-            "(SELECT parse_formatted_bytes(current_setting('memory_limit')) AS memory_limit))"
+            "SELECT CAST(parse_formatted_bytes(current_setting('memory_limit')) // 4 AS BIGINT)"
         ).fetchone()
         assert found is not None
         cursor.execute(f"SET operator_memory_limit = '{found[0]}B'")
@@ -110,13 +108,8 @@ class ReadModels:
             raise
 
     def _with_precedence(self, act: Callable[[], T]) -> T:
-        """Return what `act` gives; on lack of memory, once more without people's queries."""
         try:
-            try:
-                return act()
-            except duckdb.OutOfMemoryException:
-                with self._seats.cleared():
-                    return act()
+            return self._seats.with_precedence(act)
         except (duckdb.FatalException, duckdb.InternalException) as error:
             raise BrokenReadModelsError(str(error)) from error
         except duckdb.Error as error:
@@ -175,6 +168,11 @@ class ReadModels:
         statement = self._gate.check(query)
         with self._seats.take(limits.seconds) as seat:
             return answer(seat, statement, limits)
+
+    @property
+    def queries_running(self) -> int:
+        """How many queries of people run."""
+        return self._seats.running
 
     def agrees_with(self, recorded: Recorded) -> bool:
         """Return whether the event at its position is held, and the same.

@@ -1,8 +1,8 @@
 """What SQL of people may run: judged on the parse tree, before anything of it is executed.
 
-The text is parsed by DuckDB itself, on an in-memory database that holds nothing, and every node of
-the tree must be of a kind listed here: a list of what is forbidden would be short by whatever the
-next DuckDB adds. That a statement is a SELECT says little, since a CTE may hold DELETE or COPY TO.
+DuckDB itself parses the text, in a process that holds nothing, and every node of the tree must be
+of a kind listed here: a list of what is forbidden would be short by whatever the next DuckDB adds.
+That a statement is a SELECT says little, since a CTE may hold DELETE or COPY TO.
 The gate is one of several walls; `guarded` has the others (read-only transaction, no external
 access, limits).
 """
@@ -13,19 +13,15 @@ from difflib import get_close_matches
 from typing import Any, Final, cast
 
 import duckdb
-import msgspec
-from duckdb import DuckDBPyConnection
 
 from actors.errors import SqlRefusedError
+from actors.read_models.parsing import Parser, Tree
 
 MAX_QUERY_CHARACTERS: Final = 64 * 1024
 """A longer query is refused unparsed."""
 
 ALLOWED: Final = "allowed is one SELECT (WITH, UNION, DESCRIBE, SUMMARIZE and EXPLAIN included)"
 """How a refusal ends."""
-
-Node = dict[str, Any]
-"""A node of the tree as DuckDB serializes it."""
 
 _NODES: Final = frozenset(
     {
@@ -126,6 +122,7 @@ _BLANKS: Final = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*+"
 _EXPLAIN: Final = re.compile(
     rf"\A{_BLANKS}explain\b(?P<analyze>{_BLANKS}analyze\b)?", re.IGNORECASE | re.DOTALL
 )
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _FIRST_WORD: Final = re.compile(rf"\A{_BLANKS}(\w+)", re.DOTALL)
 
 
@@ -134,16 +131,8 @@ class SqlGate:
 
     def __init__(self, tables: Collection[str], macros: Collection[str] = ()) -> None:
         self._tables = frozenset(tables)
-        self._parser = duckdb.connect(
-            ":memory:",
-            config={
-                "threads": "1",
-                "enable_external_access": "false",
-                "python_enable_replacements": "false",
-                "lock_configuration": "true",
-            },
-        )
-        self._functions = _allowed_functions(self._parser) | frozenset(macros)
+        self._parser = Parser()
+        self._functions = _allowed_functions() | frozenset(macros)
 
     def check(self, query: str) -> str:
         """Return the statement to execute.
@@ -155,8 +144,8 @@ class SqlGate:
             raise SqlRefusedError(
                 f"the query has {len(query)} characters, at most {MAX_QUERY_CHARACTERS}"
             )
-        if "\0" in query:
-            raise SqlRefusedError(f"the query holds a NUL character; {ALLOWED}")
+        if "\0" in query or (not query.isascii() and _SURROGATE.search(query)):
+            raise SqlRefusedError(f"the query holds a character that is no text; {ALLOWED}")
         explain = _EXPLAIN.match(query)
         if explain is None:
             self._judge(self._parse(query))
@@ -169,41 +158,32 @@ class SqlGate:
         """Close the parser."""
         self._parser.close()
 
-    def _parse(self, query: str) -> Node:
-        with self._parser.cursor() as cursor:
-            try:
-                found = cursor.execute("SELECT json_serialize_sql($1::VARCHAR)", [query]).fetchone()
-            except duckdb.Error as error:
-                raise SqlRefusedError(f"the query can't be parsed: {error}") from error
-        assert found is not None
-        try:
-            tree: Node = msgspec.json.decode(found[0])
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise SqlRefusedError("the query is nested too deeply") from error
+    def _parse(self, query: str) -> Tree:
+        tree = self._parser.parse(query)
         if tree["error"]:
             raise SqlRefusedError(_why_unparsed(query, tree))
         if len(tree["statements"]) != 1:
             raise SqlRefusedError(
                 f"the query holds {len(tree['statements'])} statements; {ALLOWED}"
             )
-        statement: Node = tree["statements"][0]
+        statement: Tree = tree["statements"][0]
         return statement
 
-    def _judge(self, statement: Node) -> None:
+    def _judge(self, statement: Tree) -> None:
         # With each part of the tree go the names of the CTEs in whose scope it stands. A stack of
         # our own, since a tree may be deeper than Python's.
         open_ends: list[tuple[Any, frozenset[str]]] = [(statement, self._tables)]
         while open_ends:
             part, tables = open_ends.pop()
             if isinstance(part, dict):
-                node = cast("Node", part)
+                node = cast("Tree", part)
                 tables |= _cte_names(node)
                 self._judge_node(node, tables)
                 open_ends.extend((child, tables) for child in _children(node))
             elif isinstance(part, list):
                 open_ends.extend((child, tables) for child in cast("list[Any]", part))
 
-    def _judge_node(self, node: Node, tables: frozenset[str]) -> None:
+    def _judge_node(self, node: Tree, tables: frozenset[str]) -> None:
         kind = node.get("type")
         if "class" in node:
             self._judge_expression(node)
@@ -217,7 +197,7 @@ class SqlGate:
             elif kind == "SHOW_REF":
                 _judge_show(node)
 
-    def _judge_expression(self, node: Node) -> None:
+    def _judge_expression(self, node: Tree) -> None:
         if node["class"] not in _CLASSES:
             raise SqlRefusedError(f"{_in_words(node['class'])} is not allowed; {ALLOWED}")
         # Window functions proper have types of their own; what aggregates in a window is named.
@@ -235,19 +215,20 @@ class SqlGate:
             raise SqlRefusedError(f"{name}() is not a function that a query may call{hint}")
 
 
-def _allowed_functions(connection: DuckDBPyConnection) -> frozenset[str]:
+def _allowed_functions() -> frozenset[str]:
     """Return the functions of this DuckDB that only compute, as its own catalog says."""
-    rows = connection.execute(
-        "SELECT lower(function_name), bool_or(coalesce(has_side_effects, false)) "
-        "FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro') "
-        "GROUP BY ALL"
-    ).fetchall()
+    with duckdb.connect(":memory:", config={"threads": "1"}) as connection:
+        rows = connection.execute(
+            "SELECT lower(function_name), bool_or(coalesce(has_side_effects, false)) "
+            "FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro') "
+            "GROUP BY ALL"
+        ).fetchall()
     pure = {name for name, has_effects in rows if not has_effects}
     # unnest is no function to the catalog, but to the parser.
     return frozenset((pure | _HARMLESS_VOLATILE | {"unnest"}) - _SIZED_BY_ARGUMENT - _TELLTALE)
 
 
-def _children(node: Node) -> Iterator[Any]:
+def _children(node: Tree) -> Iterator[Any]:
     for key, value in node.items():
         if key == "function" and node.get("type") == "TABLE_FUNCTION":
             # Its name is judged as a table's, so only what stands inside it is left.
@@ -256,12 +237,12 @@ def _children(node: Node) -> Iterator[Any]:
             yield value
 
 
-def _cte_names(node: Node) -> frozenset[str]:
+def _cte_names(node: Tree) -> frozenset[str]:
     entries = node.get("cte_map", {}).get("map", ())
     return frozenset(str(entry["key"]).lower() for entry in entries)
 
 
-def _judge_table(node: Node, tables: frozenset[str]) -> None:
+def _judge_table(node: Tree, tables: frozenset[str]) -> None:
     path = [str(one).lower() for one in node["qualified_name"]["path"]]
     match path:
         case [name] | ["main", name] if name in tables:
@@ -275,7 +256,7 @@ def _judge_table(node: Node, tables: frozenset[str]) -> None:
             raise SqlRefusedError(f"{name} is not a table that a query may read; {hint}")
 
 
-def _judge_table_function(node: Node) -> None:
+def _judge_table_function(node: Tree) -> None:
     name = str(node["function"]["function_name"]).lower()
     if name not in _TABLE_FUNCTIONS:
         raise SqlRefusedError(
@@ -283,7 +264,7 @@ def _judge_table_function(node: Node) -> None:
         )
 
 
-def _judge_show(node: Node) -> None:
+def _judge_show(node: Tree) -> None:
     is_tables = node["show_type"] == "SHOW_SPECIAL" and node["table_name"].strip('"') == "tables"
     if not is_tables and node["show_type"] not in {"DESCRIBE", "SUMMARY"}:
         raise SqlRefusedError(f"this SHOW is not allowed; SHOW TABLES and DESCRIBE are, {ALLOWED}")
@@ -293,9 +274,9 @@ def _in_words(kind: str) -> str:
     return kind.removesuffix("_QUERY_NODE").removesuffix("_NODE").replace("_", " ")
 
 
-def _why_unparsed(query: str, answer: Node) -> str:
+def _why_unparsed(query: str, answer: Tree) -> str:
     if answer.get("error_type") != "not implemented":
-        return f"the query can't be parsed: {answer['error_message']}"
+        return f"the query can't be parsed: {answer['error_message'].partition(chr(10))[0]}"
     word = _FIRST_WORD.match(query)
     named = word[1].upper() if word else "this statement"
     if named in {"SELECT", "WITH", "FROM"}:

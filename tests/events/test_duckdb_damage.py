@@ -178,6 +178,7 @@ async def test_b50_an_undamaged_write_ahead_log_is_taken_over_without_a_word(
     """A killed process is no damage; nothing is left beside the file."""
     log = await DuckDBLog.open(victim.path)
 
+    assert not victim.wal.exists(), "merged at once: nothing is ever appended behind a torn end"
     assert await check_what_is_said(victim, log) is None
     head = await log.head()
     await log.aclose()

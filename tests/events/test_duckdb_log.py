@@ -263,6 +263,7 @@ async def test_b52_an_error_that_persists_is_told_to_whoever_waits(
     """Nothing is acknowledged, the log says why, and it heals by itself with the disk."""
     subscription = log.subscribe(None)
     await log.append([to_channel(note(1))])
+    await take(subscription, 1)
     breaker.fatal_commits, breaker.lands_first = 1, lands_first
     breaker.refuses_from_then_on = True
     lost = to_turn(note(2), after=0)
@@ -276,7 +277,7 @@ async def test_b52_an_error_that_persists_is_told_to_whoever_waits(
     breaker.refusal = None
     assert await append_one(log, lost) == appended(2, 1)
     assert log.fault is None
-    assert positions(await take(subscription, 2)) == [1, 2]
+    assert positions(await take(subscription, 1)) == [2]
 
 
 async def test_b52_reading_heals_a_broken_file_too(log: DuckDBLog, breaker: Breaker) -> None:

@@ -188,7 +188,7 @@ async def test_a_stop_of_another_turn_stops_nothing_here(log: EventLog) -> None:
 
 async def test_stop_and_epoch_are_remembered_beyond_the_end_of_the_turn(log: EventLog) -> None:
     """What leaves memory with the turn's end is looked up, not forgotten."""
-    await log.append([recovery(1, after=0), stop(), end(after=1, epoch=1)])
+    await log.append([recovery(1, after=0), stop(), end(after=1, epoch=1), stop()])
 
     results = await log.append(
         [
@@ -198,7 +198,7 @@ async def test_stop_and_epoch_are_remembered_beyond_the_end_of_the_turn(log: Eve
         ]
     )
 
-    assert results == [Stopped(position=Position(2)), Fenced(current_epoch=1), appended(4, 3)]
+    assert results == [Stopped(position=Position(2)), Fenced(current_epoch=1), appended(5, 3)]
 
 
 async def test_a_refused_append_leaves_its_neighbours_alone(log: EventLog) -> None:

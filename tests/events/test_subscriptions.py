@@ -211,6 +211,19 @@ async def test_a_stream_unwatched_during_its_read_is_not_delivered() -> None:
     assert positions(await taking) == [2]
 
 
+async def test_what_waits_of_an_unwatched_stream_is_dropped() -> None:
+    """Its turn has ended; nobody knows its events any more."""
+    log = Log()
+    subscription = log.subscribe(A, B)
+    log.append(A, B)
+    await take(subscription, 2)
+    log.append(A, B)
+
+    await subscription.unwatch(A)
+
+    assert positions(await take(subscription, 1)) == [4]
+
+
 async def test_watching_twice_does_not_deliver_twice() -> None:
     """Each event once, whoever asks for its stream."""
     log = Log()

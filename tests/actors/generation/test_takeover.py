@@ -46,6 +46,20 @@ async def test_a_turn_without_a_chunk_is_run_again(stack: Stack, died_at: type[E
     assert stack.contents() == ["At last."]
 
 
+async def test_a_turn_that_died_before_its_first_word_is_begun_by_its_successor(
+    stack: Stack,
+) -> None:
+    """A dead actor may be handed a turn; the log still tells it from its start."""
+    stack.provider.script(say("Here."))
+    start = await stack.ask()
+
+    ended = await take_over(stack, start)
+
+    events = await stack.events(start.turn_id)
+    assert [type(one) for one in events[:2]] == [TurnStarted, TurnRecovered]
+    assert ended.status == "completed"
+
+
 async def test_received_text_is_delivered_from_the_log(stack: Stack) -> None:
     """The provider is not asked again: its answer is in the log."""
     stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee"), gates={1: asyncio.Event()}))

@@ -1,7 +1,12 @@
 """Events for the read models: any event by Hypothesis, and whole turns by hand."""
 
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -12,6 +17,7 @@ from events.base import (
     ChannelId,
     Event,
     GuildId,
+    MessageId,
     Position,
     Recorded,
     Scope,
@@ -38,6 +44,28 @@ GUILD = GuildId(42)
 def turn_id(number: int) -> TurnId:
     """Return an id that sorts by `number`, as UUIDv7s do by time."""
     return TurnId(f"0192{number:08x}"[:8] + f"-{number:04x}-7000-8000-{number:012x}")
+
+
+@contextmanager
+def holding(path: Path) -> Generator[int]:
+    """Let another process hold the DuckDB file at `path`; gives its process id."""
+    program = (
+        "import duckdb, sys; connection = duckdb.connect(sys.argv[1]); "
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(  # noqa: S603 - our own Python
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        try:
+            yield holder.pid
+        finally:
+            holder.communicate()
 
 
 class History:
@@ -70,7 +98,7 @@ class History:
         self._now += by
         return self
 
-    def turn(  # noqa: PLR0913 - each is one column that a test looks at
+    def turn(
         self,
         number: int,
         *,
@@ -153,12 +181,16 @@ def attempt(channel: ChannelId = CHANNEL) -> SendAttempt:
 
 def receipt(number: int, channel: ChannelId = CHANNEL) -> Receipt:
     """Return the receipt of the first attempt."""
-    return Receipt(attempt=1, message_id=5000 + number, destination_id=channel)  # type: ignore[arg-type]
+    return Receipt(attempt=1, message_id=MessageId(5000 + number), destination_id=channel)
 
 
 def report(request: int = 1, **fields: Any) -> UsageReport:  # noqa: ANN401 - fields of the report
     """Return a usage report, measured unless `fields` say otherwise."""
-    given = {"provider": "main", "model": "small", "measurement": "measured"} | fields
+    given: dict[str, Any] = {
+        "provider": "main",
+        "model": "small",
+        "measurement": "measured",
+    } | fields
     return UsageReport(request=request, **given)
 
 
@@ -174,7 +206,7 @@ _SCALARS: dict[object, st.SearchStrategy[Any]] = {
 }
 
 
-def values(hint: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401 - annotations have no type
+def values(hint: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, PLR0911 - annotations have no type; one line a form
     """Return a strategy for the values that an annotation allows."""
     if hint in _SCALARS:
         return _SCALARS[hint]

@@ -13,7 +13,7 @@ from actors.read_models.read_models import ReadModels
 from actors.read_models.stored import row_of
 from events.errors import CodecError, LogLockedError
 from events.turn import TurnEnded
-from tests.actors.read_models.samples import History, turn_id
+from tests.actors.read_models.samples import History, holding, turn_id
 
 _TABLE = """CREATE TABLE events(position UBIGINT, stream VARCHAR, seq UBIGINT, kind VARCHAR,
     version USMALLINT, recorded_at TIMESTAMP, turn_id UUID, channel_id UBIGINT, guild_id UBIGINT,
@@ -60,17 +60,13 @@ def test_a_log_whose_wal_was_left_behind_is_read_whole(models: ReadModels, sourc
         (*row_of(one)[:5], row_of(one)[5].isoformat(), None, 1, 2, row_of(one)[9])
         for one in history.events
     ]
+    program = (
+        "import duckdb, os, sys; connection = duckdb.connect(sys.argv[1]); "
+        "connection.executemany('INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?,?)', "
+        "eval(sys.argv[2])); os._exit(0)"
+    )
     subprocess.run(  # noqa: S603 - our own Python
-        [
-            sys.executable,
-            "-c",
-            "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); "
-            "c.executemany('INSERT INTO events VALUES (?,?,?,?,?,?,?,?,?,?)', eval(sys.argv[2])); "
-            "os._exit(0)",
-            str(source),
-            repr(rows),
-        ],
-        check=True,
+        [sys.executable, "-c", program, str(source), repr(rows)], check=True
     )
     assert source.with_name("events.duckdb.wal").exists()
 
@@ -121,24 +117,8 @@ def test_an_event_of_a_newer_version_is_named(models: ReadModels, source: Path) 
 def test_b51_a_log_that_a_bot_holds_names_its_holder(models: ReadModels, source: Path) -> None:
     """`Could not set lock` tells nobody what to do."""
     write_log(source, History().turn(1))
-    holder = subprocess.Popen(  # noqa: S603 - our own Python
-        [
-            sys.executable,
-            "-c",
-            "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); input()",
-            str(source),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
+    with holding(source) as holder, pytest.raises(LogLockedError) as refused:
+        catch_up(models, source)
 
-        with pytest.raises(LogLockedError, match=f"{source} is held by process {holder.pid}"):
-            catch_up(models, source)
-
-        holder.communicate("\n")
-
+    assert str(refused.value) == f"{source} is held by process {holder}"
     assert catch_up(models, source) == 6

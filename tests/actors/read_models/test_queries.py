@@ -1,6 +1,5 @@
 """The figures: turns, usage, and all that concerns one turn."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -286,18 +285,18 @@ def test_the_latest_turns_come_first_and_a_channel_may_be_named(models: ReadMode
 
 
 @pytest.fixture
-def two_turns(models: ReadModels) -> Iterator[ReadModels]:
+def three_turns(models: ReadModels) -> ReadModels:
     """Two turns of one channel and one of another, each with a stop, and strangers' events."""
     history = History()
     history.turn(1, ending=DONE).stop(1).turn(2, ending=DONE).stop(2)
     history.turn(3, channel=ChannelId(5), ending=DONE).stop(3, ChannelId(5))
     models.ingest(history.events)
-    yield models
+    return models
 
 
-def test_all_that_concerns_a_turn_is_found_in_order(two_turns: ReadModels) -> None:
+def test_all_that_concerns_a_turn_is_found_in_order(three_turns: ReadModels) -> None:
     """A replay without its trigger or its stop explains nothing."""
-    found = two_turns.turn_events(turn_id(2))
+    found = three_turns.turn_events(turn_id(2))
 
     assert [kind_of(one.event) for one in found] == [
         "trigger_received",
@@ -318,9 +317,9 @@ def test_all_that_concerns_a_turn_is_found_in_order(two_turns: ReadModels) -> No
     assert found[0].recorded_at.tzinfo is UTC
 
 
-def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(two_turns: ReadModels) -> None:
+def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(three_turns: ReadModels) -> None:
     """Nobody types 36 characters."""
-    assert two_turns.turn_events(f" {turn_id(3)[:13].upper()} ") == two_turns.turn_events(
+    assert three_turns.turn_events(f" {turn_id(3)[:13].upper()} ") == three_turns.turn_events(
         turn_id(3)
     )
 
@@ -335,21 +334,21 @@ def test_the_beginning_of_an_id_is_enough_where_it_is_the_only_one(two_turns: Re
     ],
 )
 def test_a_prefix_that_names_no_single_turn_is_refused(
-    two_turns: ReadModels, prefix: str, told: str
+    three_turns: ReadModels, prefix: str, told: str
 ) -> None:
     """Replaying some other turn would be worse than none."""
     with pytest.raises(RefusalError, match=told):
-        two_turns.turn_events(prefix)
+        three_turns.turn_events(prefix)
 
 
 @pytest.mark.parametrize(("since", "first"), [(None, 1), (9, 2), (9.5, 3), (100, 4)])
 def test_turns_are_listed_from_a_time_on(
-    two_turns: ReadModels, since: float | None, first: int
+    three_turns: ReadModels, since: float | None, first: int
 ) -> None:
     """`verify --since` replays exactly these, the oldest first."""
     at = None if since is None else START + timedelta(seconds=since)
 
-    assert two_turns.turn_ids(at) == [turn_id(number) for number in range(first, 4)]
+    assert three_turns.turn_ids(at) == [turn_id(number) for number in range(first, 4)]
 
 
 def test_values_are_plain_and_times_are_aware_utc(models: ReadModels) -> None:

@@ -61,10 +61,10 @@ CASES = [
         id="T21-farthest-forth",
     ),
     pytest.param(
-        ["a" * 1190 + "``` foo\nbar\nend"],
+        ["a" * 1190 + "``` foo-bar-baz\nbar\nend"],
         [
             ("overflow", "a" * 1190 + "``` "),
-            ("newline", "foo\n"),
+            ("newline", "foo-bar-baz\n"),
             ("newline", "bar\n"),
             ("final", "end"),
         ],
