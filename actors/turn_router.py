@@ -8,7 +8,6 @@ gateway delivers.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Final, Literal
 
 import msgspec
@@ -17,7 +16,7 @@ from msgspec import Struct
 
 from actors.generation.start import StartTurn
 from actors.ports import Clock, LogPort
-from actors.providers.adapter import ModelRoute
+from actors.router_settings import Identities, RouterSettings
 from actors.warm_pool import HostLostError, WarmPool
 from events.base import (
     Appended,
@@ -38,7 +37,6 @@ from events.turn import (
     TriggerReceived,
     TurnEnded,
     TurnRecovered,
-    TurnSettings,
     TurnStarted,
     TurnStatus,
 )
@@ -66,30 +64,6 @@ Accepted = Literal["started", "queued", "duplicate", "queue_full", "draining"]
 """What became of a trigger."""
 
 _log = structlog.get_logger(__name__)
-
-
-class RouterSettings(Struct, frozen=True, kw_only=True):
-    """What the router gives to every turn."""
-
-    models: tuple[ModelRoute, ...]
-    """The model route, the first tried first."""
-    system_prompts: dict[str, str]
-    """System prompt by persona."""
-    turn_settings: TurnSettings
-    """Settings of a turn."""
-    history_limit: int = 30
-    """Most messages of the channel's past to give to the model."""
-    recover_within_seconds: float = 300.0
-    """Oldest a trigger may be to be taken up after a restart."""
-
-
-class Identities(Struct, frozen=True, kw_only=True):
-    """Where ids and seeds come from."""
-
-    turn_id: Callable[[], TurnId]
-    """Returns a fresh UUIDv7."""
-    seed: Callable[[], int]
-    """Returns 0 to 2**63 - 1."""
 
 
 class Load(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from actors.cluster.runtime import Runtime, RuntimeSpec
 from actors.errors import ActorError
 from actors.generation.world import Notices
 from actors.providers.adapter import ModelRoute
-from actors.turn_router import Identities, RouterSettings
+from actors.router_settings import Identities, RouterSettings
 from actors.warm_pool import PoolLimits
 from bot import journal_format, notices
 from bot.clock import SystemClock

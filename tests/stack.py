@@ -114,7 +114,7 @@ class Stack:
         while not all(flight.done() for flight in flights):  # a dead process has no last words
             for flight in flights:
                 flight.cancel()
-            await asyncio.sleep(0)  # noqa: ASYNC110 - they end by being cancelled here
+            await asyncio.sleep(0)
         await self.sender.aclose()
         await self.messenger.aclose()
         self._sender_process = MortalEndpoint(self.endpoint)

@@ -17,8 +17,9 @@ from actors.generation.turn import Turn
 from actors.generation.world import Notices, World
 from actors.log_client import LogClient
 from actors.ports import Clock
+from actors.router_settings import Identities, RouterSettings
 from actors.transport import AiohttpTransport
-from actors.turn_router import Accepted, Identities, Load, RouterSettings, TurnRouter
+from actors.turn_router import Accepted, Load, TurnRouter
 from actors.warm_pool import PoolLimits, WarmPool
 from events.base import ChannelId, TurnId
 from events.turn import StopKind, TriggerReceived

@@ -50,17 +50,20 @@ def _table(connection: DuckDBPyConnection, sql: str, parameters: dict[str, Any])
 
 def turns(connection: DuckDBPyConnection, limit: int, channel_id: ChannelId | None) -> Table:
     """Return the latest `limit` turns, of one channel or all, the newest first."""
+    latest = connection.execute(
+        "SELECT min(turn_id), max(turn_id), list(turn_id) FROM ("
+        "SELECT turn_id FROM facts.turn_rows WHERE $channel IS NULL OR channel_id = $channel "
+        "ORDER BY turn_id DESC LIMIT $limit)",
+        {"channel": channel_id, "limit": limit},
+    ).fetchone()
+    assert latest is not None
+    first, last, ids = latest
     return _table(
         connection,
-        # The ids first: with their bounds DuckDB skips the usage of all other turns.
-        """WITH latest AS (
-            SELECT turn_id FROM facts.turn_rows
-            WHERE $channel IS NULL OR channel_id = $channel
-            ORDER BY turn_id DESC LIMIT $limit
-        )
-        SELECT turns.* FROM turns WHERE turn_id IN (FROM latest)
-        ORDER BY started_at DESC NULLS LAST, turn_id DESC""",
-        {"channel": channel_id, "limit": limit},
+        # The bounds say the same as the list, but let DuckDB skip the usage of all other turns.
+        "FROM turns WHERE turn_id BETWEEN $first AND $last AND list_contains($ids, turn_id) "
+        "ORDER BY started_at DESC NULLS LAST, turn_id DESC",
+        {"first": first, "last": last, "ids": ids or []},
     )
 
 

@@ -74,7 +74,7 @@ def row_of(recorded: Recorded) -> Row:
         kind_of(event),
         event.version,
         naive(recorded.recorded_at),
-        None if scope.turn_id is None else uuid_of(scope.turn_id),
+        scope.turn_id if scope.turn_id is not None and uuid_of(scope.turn_id) else None,
         unsigned(scope.channel_id),
         unsigned(scope.guild_id),
         encode(event),

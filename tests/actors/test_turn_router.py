@@ -8,7 +8,8 @@ import pytest
 
 from actors.generation.start import StartTurn, TurnResult
 from actors.providers.adapter import ModelRoute
-from actors.turn_router import QUEUE_LIMIT, Identities, RouterSettings, TurnRouter
+from actors.router_settings import Identities, RouterSettings
+from actors.turn_router import QUEUE_LIMIT, TurnRouter
 from actors.warm_pool import HostLostError, PoolLimits, TurnHost, WarmPool
 from events.base import (
     ChannelId,

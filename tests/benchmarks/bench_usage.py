@@ -6,6 +6,7 @@ anything: the narrow table is filled and asked in the same process, on the same 
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -186,12 +187,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         models = ReadModels(Path(directory) / "read_models.duckdb")
         spent = fill(models, count)
-        print(f"events                    {models.checkpoint():>12,}")
-        print(f"ingest, rows/s            {models.checkpoint() / spent:>12,.0f}")
+        sys.stdout.write(f"events                    {models.checkpoint():>12,}\n")
+        sys.stdout.write(f"ingest, rows/s            {models.checkpoint() / spent:>12,.0f}\n")
         narrow = narrow_table(Path(directory) / "narrow.duckdb", count)
         best = median_ms(lambda: narrow.execute(_NARROW).fetchall())
         latest = str(models.turns(limit=1).rows[0][0])
-        print(f"narrow table, ms          {best:>12.1f}")
+        sys.stdout.write(f"narrow table, ms          {best:>12.1f}\n")
         asked: dict[str, Callable[[], object]] = {
             "usage(guild, model, day)": lambda: models.usage(["guild", "model", "day"]),
             "usage(model)": lambda: models.usage(["model"]),
@@ -205,7 +206,7 @@ def main() -> None:
         }
         for name, act in asked.items():
             took = median_ms(act)
-            print(f"{name + ', ms':<26}{took:>12.1f}   {took / best:>6.2f} x narrow")
+            sys.stdout.write(f"{name + ', ms':<26}{took:>12.1f}   {took / best:>6.2f} x narrow\n")
         narrow.close()
         models.close()
 

@@ -1,0 +1,33 @@
+"""What a router is given: the settings of every turn, and where ids and seeds come from."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from actors.providers.adapter import ModelRoute
+from events.base import TurnId
+from events.turn import TurnSettings
+
+
+class RouterSettings(Struct, frozen=True, kw_only=True):
+    """What the router gives to every turn."""
+
+    models: tuple[ModelRoute, ...]
+    """The model route, the first tried first."""
+    system_prompts: dict[str, str]
+    """System prompt by persona."""
+    turn_settings: TurnSettings
+    """Settings of a turn."""
+    history_limit: int = 30
+    """Most messages of the channel's past to give to the model."""
+    recover_within_seconds: float = 300.0
+    """Oldest a trigger may be to be taken up after a restart."""
+
+
+class Identities(Struct, frozen=True, kw_only=True):
+    """Where ids and seeds come from."""
+
+    turn_id: Callable[[], TurnId]
+    """Returns a fresh UUIDv7."""
+    seed: Callable[[], int]
+    """Returns 0 to 2**63 - 1."""
