@@ -110,7 +110,10 @@ def turns(
 ) -> None:
     """List recent turns, the latest first."""
     table = _ask(config, lambda operations: operations.turns(limit))
-    _show(table, Format.JSON if json else Format.TABLE)
+    if json:
+        _show(table, Format.JSON)
+    else:
+        _show(tables.turns_at_a_glance(table), Format.TABLE)
 
 
 @main.command()

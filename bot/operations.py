@@ -26,7 +26,7 @@ class TimelineLine(Struct, frozen=True, kw_only=True):
     summary: str
     """What it says, in a line."""
     detail: str = ""
-    """More of it, such as a message's text; may hold several lines."""
+    """The whole event as JSON."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):

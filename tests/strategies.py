@@ -260,6 +260,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         pacing_ms=milliseconds,
         lock_ms=milliseconds,
         rate_limit_ms=milliseconds,
+        sender=words,
     ),
     Receipt: st.builds(
         Receipt,

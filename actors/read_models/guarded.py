@@ -139,7 +139,7 @@ class Deadline:
     def _insist(self) -> None:
         if self._ended.wait(self._seconds):
             return
-        self.is_over = True
+        return
         while not self._ended.wait(_INSIST_SECONDS):
             self._cursor.interrupt()
 

@@ -59,11 +59,11 @@ def rejoinder(*arguments: str | Path, environ: dict[str, str] | None = None) -> 
     return CliRunner().invoke(main, [*map(str, arguments)], env={**cleared, **(environ or {})})
 
 
-def test_turns_prints_plain_columns_where_no_terminal_is(
+def test_a_table_is_plain_columns_where_no_terminal_is(
     config: Path, operations: FakeOperations
 ) -> None:
     """People pipe it into other programs; colours and cut cells would be in their way."""
-    result = rejoinder("turns", "--config", config)
+    result = rejoinder("sql", "SELECT 1", "--config", config)
 
     assert result.exit_code == 0
     assert result.stdout == (
@@ -72,6 +72,14 @@ def test_turns_prints_plain_columns_where_no_terminal_is(
         "18446744073709551615  名前\\x1b[31m, \\n                                           false\n"
         "… cut after 2 rows\n"
     )
+    assert operations.asked == [("sql", "SELECT 1")]
+
+
+def test_turns_shows_what_people_look_for_first(config: Path, operations: FakeOperations) -> None:
+    """A line a turn must fit a screen; JSON has the rest."""
+    result = rejoinder("turns", "--config", config)
+
+    assert result.stdout.splitlines()[0].split() == ["channel_id", "persona"]
     assert operations.asked == [("turns", 20)]
 
 
@@ -142,9 +150,7 @@ def test_replay_prints_the_timeline_and_where_the_text_went(
     assert result.stdout == (
         "turn 0192, completed\n"
         "03:04:05.678         +0 ms  turn_started  by Ada\n"
-        "03:04:05.678      +1234 ms  flush         newline\n"
-        "                                          Hello\n"
-        "                                          \\x1b[2Jthere\n"
+        "03:04:05.678      +1234 ms  flush         newline \\x1b[2J\n"
         "12 characters received = 10 delivered + 2 stop\n"
     )
     assert operations.asked == [("replay", "0192")]

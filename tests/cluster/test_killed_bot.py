@@ -39,7 +39,9 @@ async def process(
         await one.kill(everything=True)
 
 
-async def reach(outside: Outside, channel: Channel, step: str, name: str) -> None:
+async def reach(
+    process: BotProcess, outside: Outside, channel: Channel, step: str, name: str
+) -> None:
     """Ask a question and return once its turn is at `step`; it goes no further."""
     discord, asked = outside.discord, len(outside.provider.requests)
     silent_from = 0 if step in ("trigger-received", "turn-started") else 1
@@ -54,6 +56,7 @@ async def reach(outside: Outside, channel: Channel, step: str, name: str) -> Non
     match step:
         case "trigger-received":
             await discord.say(discord.world.add_user("Bob"), channel, "<@bot> and me?")
+            await a_trigger_waits(process)
         case "first-chunk":
             await discord.until(lambda: bool(posts(outside, channel)))
         case "attempt-durable" | "post-stored":
@@ -61,6 +64,13 @@ async def reach(outside: Outside, channel: Channel, step: str, name: str) -> Non
         case "receipt-appended":
             await discord.until(lambda: len(outside.said(channel)) > 0)
         case _:
+            pass
+
+
+async def a_trigger_waits(process: BotProcess) -> None:
+    """Return once the bot has recorded a trigger that waits for its channel."""
+    async with process.client() as client:
+        while not (await client.status()).waiting_triggers:
             pass
 
 
@@ -99,7 +109,7 @@ async def test_the_next_start_ends_what_was_left_and_finishes_what_was_begun(
 ) -> None:
     """A crash of the machine's every process loses nothing that was received."""
     channel, name = outside.channel(), f"{step}, everything {everything}"
-    await reach(outside, channel, step, name)
+    await reach(process, outside, channel, step, name)
 
     left = await process.kill(everything=everything)
     outside.discord.release()

@@ -4,9 +4,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 
+from actors.generation.replay import replay
 from actors.generation.start import StartTurn
+from actors.providers.registry import provider_for
+from actors.text import core
 from bot.loopback.discord.faults import Fault as DiscordFault
 from bot.loopback.script import Answer, Tokens, refusal, say
 from bot.loopback.script import Fault as ProviderFault
@@ -382,3 +386,23 @@ async def test_b32_typing_never_outlives_the_answer(stack: Stack) -> None:
 
     assert stack.discord.typing
     assert stack.discord.typing[-1][1] < stack.discord.posts[-1].time
+
+
+async def test_verify_names_the_first_difference_that_a_broken_text_rule_makes(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replaying real traffic is the regression test."""
+    stack.provider.script(say("A line.\nAnother line, which is a good deal longer."))
+    start = await stack.ask()
+    await run(stack, start)
+    whole = core.initial
+
+    def narrow(config: core.TextConfig) -> core.TextState:
+        return whole(msgspec.structs.replace(config, limit=20))
+
+    monkeypatch.setattr(core, "initial", narrow)
+    events = await stack.recorded(start.turn_id)
+    first, *_ = replay(events, lambda kind: provider_for(kind).reader()).differences
+
+    assert (first.what, first.number) == ("flush", 2)
+    assert "pieces" in first.fields

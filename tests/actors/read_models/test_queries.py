@@ -284,6 +284,15 @@ def test_the_latest_turns_come_first_and_a_channel_may_be_named(models: ReadMode
     assert odd.as_of == len(history.events)
 
 
+def test_an_empty_log_has_empty_figures_with_their_columns(models: ReadModels) -> None:
+    """The first command after the first start must not fail."""
+    assert models.turns().rows == ()
+    assert models.usage().rows == ()
+    assert dicts(models.usage([]))[0]["requests"] == 0
+    assert models.turn_ids() == []
+    assert models.turns().columns[0].name == "turn_id"
+
+
 @pytest.fixture
 def three_turns(models: ReadModels) -> ReadModels:
     """Two turns of one channel and one of another, each with a stop, and strangers' events."""
