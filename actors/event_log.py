@@ -17,8 +17,8 @@ from events.log import EventLog, Subscription
 
 _BATCH: Final = msgspec.msgpack.Decoder(list[Append])
 
-OpenLog = Callable[[], Awaitable[EventLog]]
-"""Opens the log; called once, at the first use."""
+OpenLog = Callable[[], Awaitable[tuple[EventLog, str | None]]]
+"""Opens the log, once, at the first use; also tells what of it was lost, in a sentence."""
 
 
 class EventLogHost:
@@ -27,6 +27,7 @@ class EventLogHost:
     def __init__(self, open_log: OpenLog) -> None:
         self._open_log = open_log
         self._log: EventLog | None = None
+        self._damage: str | None = None
         self._opening = asyncio.Lock()
         self._feeds: dict[str, Subscription] = {}
 
@@ -34,8 +35,13 @@ class EventLogHost:
         """Open the log if it is not; return this process's id."""
         async with self._opening:
             if self._log is None:
-                self._log = await self._open_log()
+                self._log, self._damage = await self._open_log()
         return os.getpid()
+
+    async def damage(self) -> str | None:
+        """Return what was lost of the log, in a sentence; None where nothing was."""
+        await self._opened()
+        return self._damage
 
     async def append(self, blob: bytes) -> bytes:
         """Append a MessagePack `list[Append]`; return a MessagePack `list[AppendResult]`."""

@@ -63,8 +63,11 @@ async def end_stale_owner(log_file: Path, holder: int | None) -> bool:
     return True
 
 
-async def open_owned(directory: Path) -> EventLog:
+async def open_owned(directory: Path) -> tuple[EventLog, str | None]:
     """Open the log in `directory`, ending a predecessor that still holds its file.
+
+    Returns:
+        The log, and in a sentence what of it was lost, where something was.
 
     Raises:
         LogLockedError: Another process holds the file and is no predecessor of ours.
@@ -84,6 +87,4 @@ async def open_owned(directory: Path) -> EventLog:
         # The kernel gives the lock up a moment after the process is gone.
         await asyncio.sleep(0.02)
     claim(path)
-    if log.damage is not None:
-        _log.error("event_log_damaged", damage=msgspec.to_builtins(log.damage))
-    return log
+    return log, None if log.damage is None else str(log.damage)

@@ -38,17 +38,17 @@ _log = structlog.get_logger(__name__)
 class Bot:
     """One running bot; also what the gateway hands its triggers and stops to."""
 
-    def __init__(self, settings: Settings, *, has_gateway: bool = True) -> None:
+    def __init__(self, settings: Settings, *, shows_actor_logs: bool = False) -> None:
         self._settings = settings
         self._lock = BotLock(settings.log.directory)
         self._clock = SystemClock()
-        self.runtime = Runtime(runtime_spec(settings, self._clock))
+        self.runtime = Runtime(runtime_spec(settings, self._clock, shows_logs=shows_actor_logs))
         """The actors."""
         self._control = ControlServer(
             settings.log.directory,
             LiveOperations(self.runtime, self._clock.now()),
         )
-        self._gateway = Gateway(settings, self) if has_gateway else None
+        self._gateway = Gateway(settings, self)
 
     async def start(self) -> None:
         """Start all of it and return when messages are answered.
@@ -60,8 +60,7 @@ class Bot:
         self._lock.acquire()
         await self.runtime.start()
         await self._control.start()
-        if self._gateway is not None:
-            await self._gateway.start()
+        await self._gateway.start()
         _log.info("bot_started", directory=str(self._settings.log.directory))
 
     async def trigger(self, trigger: TriggerReceived) -> None:
@@ -74,27 +73,24 @@ class Bot:
 
     async def until_lost(self) -> None:
         """Return, or raise why, once the gateway is lost for good."""
-        if self._gateway is not None:
-            await self._gateway.until_lost()
-        else:
-            await asyncio.Event().wait()
+        await self._gateway.until_lost()
 
     async def drain(self) -> None:
         """Take no new trigger, let turns end within `chat.drain_seconds`, stop the rest."""
-        if self._gateway is not None:
-            self._gateway.refuse_triggers()
+        self._gateway.refuse_triggers()
         await self.runtime.drain(self._settings.chat.drain_seconds)
 
     async def aclose(self) -> None:
         """End all of it: the gateway first, the log last."""
-        if self._gateway is not None:
-            await self._gateway.aclose()
+        await self._gateway.aclose()
         await self._control.aclose()
         await self.runtime.aclose()
         self._lock.release()
 
 
-def runtime_spec(settings: Settings, clock: SystemClock) -> RuntimeSpec:
+def runtime_spec(
+    settings: Settings, clock: SystemClock, *, shows_logs: bool = False
+) -> RuntimeSpec:
     """Return what the actors are built from."""
     chat = settings.chat
     return RuntimeSpec(
@@ -122,6 +118,7 @@ def runtime_spec(settings: Settings, clock: SystemClock) -> RuntimeSpec:
             identities=Identities(turn_id=fresh_turn_id, seed=fresh_seed),
         ),
         clock=clock,
+        shows_logs=shows_logs,
     )
 
 
@@ -154,7 +151,7 @@ def _notices() -> Notices:
 async def run(settings: Settings) -> int:
     """Run the bot until SIGTERM or SIGINT, then drain it; return the exit code."""
     journal_format.set_up(_secrets(settings))
-    bot = Bot(settings)
+    bot = Bot(settings, shows_actor_logs=True)
     try:
         try:
             await bot.start()

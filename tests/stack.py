@@ -241,6 +241,6 @@ class Stack:
         ended = recorded[-1].event
         assert isinstance(ended, TurnEnded)
         assert balance(turn_id, recorded).problems == ()
-        replayed = replay(recorded, lambda kind: provider_for(kind).reader())  # type: ignore[arg-type]
+        replayed = replay(recorded, lambda kind: provider_for(kind).reader())
         assert replayed.differences == ()
         return ended

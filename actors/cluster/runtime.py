@@ -107,7 +107,9 @@ class Runtime:
         )
         open_log = partial(open_owned, spec.directory)
         self._log = spawn_lasting(EventLogHost, log, open_log, labels=labels)
-        await self._log.open.remote()
+        damage = await self._log.damage.remote()
+        if damage is not None:
+            _log.error("event_log_damaged", damage=damage)
         self._sender = spawn_lasting(
             SenderHost, sender, log, spec.clock, spec.api_url, spec.token, labels=labels
         )

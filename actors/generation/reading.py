@@ -4,7 +4,7 @@ What came is journalled before it is acted on, in the form that replay reads; th
 text core see the same payloads then as here.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from actors.errors import TransportError
 from actors.generation.answer import Answer
@@ -23,6 +23,9 @@ from events.generation import (
     Usage,
 )
 from events.spending import UsageReport
+
+KEY_MARK: Final = "[key]"
+"""Stands for the route's key wherever a provider sends it back."""
 
 
 class Reading:
@@ -104,11 +107,20 @@ class Reading:
 
     def _take(self, payloads: list[Payload]) -> bool:
         """Take payloads; return whether the stream said its last word."""
-        for payload in payloads:
+        for one in payloads:
+            payload = self._without_key(one)
             self._arrive(payload, self._understood(payload))
             if self._adapter.is_done:
                 return True
         return False
+
+    def _without_key(self, payload: Payload) -> Payload:
+        """Return the payload as it may be recorded: some endpoints quote the key they refuse."""
+        key = self._route.api_key
+        if not key or key not in payload.text:
+            return payload
+        text = payload.text.replace(key, KEY_MARK)
+        return Payload(text=text, recorded=text, is_base64=False)
 
     def _understood(self, payload: Payload) -> list[Chunk]:
         status = self._status or 200

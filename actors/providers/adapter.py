@@ -7,6 +7,7 @@ what lets a recorded stream be replayed.
 from typing import Literal, Protocol
 
 from msgspec import Struct
+from typing_extensions import override
 
 from actors.ports import HttpRequest
 from events.generation import Chunk, StreamEnd
@@ -25,6 +26,10 @@ class ModelRoute(Struct, frozen=True, kw_only=True):
     """The key; empty for endpoints without one. Never recorded."""
     model: str
     """The model's id at the provider."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"ModelRoute({self.provider}/{self.model})"
 
 
 class ContextItem(Struct, frozen=True, kw_only=True):

@@ -139,7 +139,7 @@ class Deadline:
     def _insist(self) -> None:
         if self._ended.wait(self._seconds):
             return
-        return
+        self.is_over = True
         while not self._ended.wait(_INSIST_SECONDS):
             self._cursor.interrupt()
 

@@ -19,11 +19,13 @@ class Screen:
     """Prints the channel as it grows."""
 
     def __init__(self, out: TextIO) -> None:
+        self.out = out
+        """Where it all goes, plain."""
         is_terminal = out.isatty()
         self.console = Console(
             file=out, highlight=False, width=None if is_terminal else PLAIN_WIDTH
         )
-        """Where it all goes."""
+        """Where it all goes, drawn."""
 
     def title(self, text: str, beneath: str) -> None:
         """Print the head of it all."""

@@ -157,7 +157,7 @@ async def figures(stage: Stage) -> None:
     stage.screen.scene(5, "Every step of it stands in the log")
     table = await LiveOperations(stage.bot.runtime, SystemClock().now()).turns(10)
     stage.screen.console.print()
-    tables.print_table(tables.turns_at_a_glance(table), stage.screen.console.file)
+    tables.print_table(tables.turns_at_a_glance(table), stage.screen.out)
     turn_id = table.rows[0][[column.name for column in table.columns].index("turn_id")]
     config = f"--config {stage.config}"
     stage.screen.commands(

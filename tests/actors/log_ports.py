@@ -32,8 +32,8 @@ class LocalEndpoint:
         self._host = EventLogHost(self._open)
         self._feeds: list[_LocalFeed] = []
 
-    async def _open(self) -> EventLog:
-        return self.log
+    async def _open(self) -> tuple[EventLog, str | None]:
+        return self.log, None
 
     async def append(self, batch: bytes) -> bytes:
         """As the log actor's."""

@@ -149,6 +149,8 @@ async def test_a_second_bot_on_the_same_log_is_refused(
     with pytest.raises(AssertionError, match="ended with 1"):
         await second.start()
 
+    async with process.client() as client:
+        assert (await client.status()).running_turns == 0
     await check_that_the_bot_answers(outside, outside.channel())
 
 

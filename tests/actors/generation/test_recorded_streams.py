@@ -49,12 +49,11 @@ def text_of(payloads: list[str]) -> str:
     for payload in payloads:
         if payload == "[DONE]":
             continue
-        body: dict[str, Any] = json.loads(payload)
-        for choice in body.get("choices") or []:
-            content = (choice.get("delta") or {}).get("content")
-            if isinstance(content, list):
-                content = "".join(part.get("text", "") for part in content)
-            parts.append(content or "")
+        choices: list[Any] = json.loads(payload).get("choices") or []
+        for choice in choices:
+            content: Any = (choice.get("delta") or {}).get("content")
+            typed: list[Any] = content if isinstance(content, list) else [{"text": content}]
+            parts += [part.get("text") or "" for part in typed]
     return "".join(parts)
 
 

@@ -14,6 +14,7 @@ from actors.text import core
 from bot.loopback.discord.faults import Fault as DiscordFault
 from bot.loopback.script import Answer, Tokens, refusal, say
 from bot.loopback.script import Fault as ProviderFault
+from events.codec import encode
 from events.delivery import Receipt, SendAttempt, SendFailed
 from events.generation import ProcessedChunk, RawChunk, RequestClosed, RequestOpened
 from events.spending import UsageReport
@@ -149,6 +150,17 @@ async def test_a_failing_provider_is_told_once_in_our_own_words(
     assert code in notice
     assert "sk-123" not in notice
     assert len(stack.provider.requests) == 1
+
+
+async def test_a_key_that_a_provider_quotes_is_not_recorded(stack: Stack) -> None:
+    """Nothing secret enters an event."""
+    stack.provider.script(refusal(401, "Incorrect API key provided: sk-test"))
+    start = await stack.ask()
+
+    await run(stack, start)
+
+    recorded = [encode(one) for one in await stack.events(start.turn_id)]
+    assert not [body for body in recorded if "sk-test" in body]
 
 
 async def test_b27_text_before_an_error_is_kept_and_one_notice_follows(stack: Stack) -> None:
