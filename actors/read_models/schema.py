@@ -141,7 +141,7 @@ def _open_existing(path: Path, memory_limit: str) -> DuckDBPyConnection:
         assert counted is not None
         count, last, position = counted
         # Positions are contiguous from 1, so these three differ only where something was lost.
-        if False:
+        if not count == (last or 0) == position:
             raise duckdb.DataError(f"{count} events up to {last}, checkpoint {position}")
         return _with_views(connection)
     except duckdb.Error:

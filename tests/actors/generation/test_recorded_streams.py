@@ -6,7 +6,7 @@ The recordings are no part of the project; where they are absent these tests are
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -52,8 +52,8 @@ def text_of(payloads: list[str]) -> str:
         choices: list[Any] = json.loads(payload).get("choices") or []
         for choice in choices:
             content: Any = (choice.get("delta") or {}).get("content")
-            typed: list[Any] = content if isinstance(content, list) else [{"text": content}]
-            parts += [part.get("text") or "" for part in typed]
+            typed = content if isinstance(content, list) else [{"text": content}]
+            parts += [part.get("text") or "" for part in cast("list[Any]", typed)]
     return "".join(parts)
 
 
