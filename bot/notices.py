@@ -22,8 +22,6 @@ EMPTY_ANSWER: Final = "The model had nothing to say to that. Please try again."
 """The model ended without any text."""
 GIVEN_UP: Final = "I could not answer this message and have given up on it."
 """A trigger failed on every try."""
-QUEUE_FULL: Final = "Too many messages are waiting here. Please try again in a moment."
-"""A channel's queue takes no more."""
 
 UNKNOWN_CODE: Final = "unknown"
 """Stands for every code that may not be shown."""

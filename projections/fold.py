@@ -1,4 +1,4 @@
-"""The one loop over events, and how far a reader is.
+"""The one loop over events.
 
 A projection is an `initial` state and an `evolve(state, recorded) -> state`; it takes events in
 order of position and ignores what does not concern it. `evolve` never raises and never changes the
@@ -8,20 +8,9 @@ state that it was given.
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from msgspec import Struct
-
-from events.base import Position, Recorded, TurnId
+from events.base import Recorded, TurnId
 
 State = TypeVar("State")
-
-
-class Checkpoint(Struct, frozen=True, kw_only=True):
-    """How far a projection has read."""
-
-    projection: str
-    """Its name."""
-    position: Position
-    """The last event in it, 0 before the first."""
 
 
 def fold(

@@ -6,7 +6,7 @@ The recordings are no part of the project; where they are absent these tests are
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -49,12 +49,17 @@ def text_of(payloads: list[str]) -> str:
     for payload in payloads:
         if payload == "[DONE]":
             continue
-        choices: list[Any] = json.loads(payload).get("choices") or []
-        for choice in choices:
-            content: Any = (choice.get("delta") or {}).get("content")
-            typed = content if isinstance(content, list) else [{"text": content}]
-            parts += [part.get("text") or "" for part in cast("list[Any]", typed)]
+        body: dict[str, Any] = json.loads(payload)
+        parts += [text_in(choice) for choice in body.get("choices") or ()]
     return "".join(parts)
+
+
+def text_in(choice: dict[str, dict[str, str | list[dict[str, str]] | None] | None]) -> str:
+    """Return the text of a choice's delta, which some send in typed parts."""
+    content = (choice.get("delta") or {}).get("content")
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
 
 
 def served(name: str, cut: int) -> Answer:
