@@ -14,7 +14,7 @@ from events.generation import StreamEnd
 
 
 class ActorError(Exception):
-    """Base of everything that an actor raises on purpose."""
+    """Base of everything that an actor raises on purpose; most say why in a sentence."""
 
 
 class RefusalError(ActorError):
@@ -52,11 +52,3 @@ class LeaseLostError(FailureError):
 
 class SqlRefusedError(RefusalError):
     """A person's SQL that the gate does not let through, or that ran over a limit."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-    @override
-    def __str__(self) -> str:
-        return self.reason

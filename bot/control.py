@@ -14,7 +14,6 @@ import msgspec
 import structlog
 from aiohttp import web
 from msgspec import Struct
-from typing_extensions import override
 
 from actors.errors import FailureError, RefusalError, SqlRefusedError
 from actors.table import Table
@@ -38,14 +37,6 @@ _Answer = TypeVar("_Answer", bound=Struct)
 
 class ControlError(FailureError):
     """The bot did not answer, or could not."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-    @override
-    def __str__(self) -> str:
-        return self.reason
 
 
 class _Question(Struct, frozen=True, tag_field="operation", forbid_unknown_fields=True):

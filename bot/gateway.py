@@ -13,7 +13,6 @@ import arc
 import hikari
 import structlog
 from hikari.impl import CacheSettings, GatewayBot
-from typing_extensions import override
 
 from actors.errors import FailureError
 from bot import notices
@@ -39,14 +38,6 @@ _log = structlog.stdlib.get_logger(__name__)
 
 class GatewayError(FailureError):
     """Discord's gateway can't be had, or was lost for good."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-    @override
-    def __str__(self) -> str:
-        return self.reason
 
 
 class Gateway:

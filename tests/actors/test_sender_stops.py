@@ -1,103 +1,28 @@
 """What keeps the sender from speaking: stops; and what it shows meanwhile: typing."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from structlog.testing import capture_logs
 from typing_extensions import override
 
-from actors.ports import Draft, NotPosted, NotSent, SendRequest, Sent
+from actors.ports import NotSent, Sent
 from actors.sender import Sender
 from events.base import (
     Append,
     Appended,
-    ChannelId,
     MessageId,
-    Scope,
-    TurnId,
     channel_stream,
-    delivery_stream,
 )
-from events.codec import append_of
-from events.delivery import SendAttempt, SendFailed
 from events.turn import StopKind
 from tests.actors.delivery.fakes import (
     CHANNEL,
     OTHER_CHANNEL,
     OTHER_TURN,
-    TURN,
     LogFace,
     ScriptedMessenger,
 )
-
-LOST = NotPosted(outcome="unconfirmed", reason="timeout", tries=1)
-REFUSED = NotPosted(outcome="definite_refusal", reason="http_403", code=50013, http_status=403)
-UNREACHED = NotPosted(outcome="pre_dispatch", reason="connection_refused")
-
-
-@pytest.fixture
-def log() -> LogFace:
-    """A log in memory."""
-    return LogFace()
-
-
-@pytest.fixture
-def messenger() -> ScriptedMessenger:
-    """A Discord that does as told."""
-    return ScriptedMessenger()
-
-
-@pytest.fixture
-async def sender(log: LogFace, messenger: ScriptedMessenger) -> AsyncIterator[Sender]:
-    """A sender, closed at the end."""
-    sender = Sender(log, messenger, log.clock)
-    yield sender
-    messenger.readiness.open()
-    messenger.writing.open()
-    messenger.typing_gate.open()
-    await sender.aclose()
-
-
-def request(
-    flush: int = 1,
-    piece: int = 0,
-    *,
-    turn_id: TurnId = TURN,
-    channel_id: ChannelId = CHANNEL,
-    epoch: int = 0,
-    owed: bool = False,
-) -> SendRequest:
-    """A message of a turn."""
-    return SendRequest(
-        turn_id=turn_id,
-        scope=Scope(turn_id=turn_id, channel_id=channel_id),
-        epoch=epoch,
-        flush=flush,
-        piece=piece,
-        draft=Draft(channel_id=channel_id, content=f"{flush}.{piece}", reply_to=MessageId(9)),
-        owed=owed,
-        pacing_ms=3.0,
-    )
-
-
-async def record(log: LogFace, *events: SendAttempt | SendFailed, after: int = 0) -> None:
-    """Write what an earlier life of the sender recorded."""
-    await log.append(
-        append_of(
-            delivery_stream(TURN),
-            [(event, log.clock.now()) for event in events],
-            scope=Scope(turn_id=TURN, channel_id=CHANNEL),
-            expected_seq=after,
-        )
-    )
-
-
-def attempt(number: int = 1, flush: int = 1) -> SendAttempt:
-    """An attempt of an earlier life."""
-    return SendAttempt(
-        attempt=number, flush=flush, channel_id=CHANNEL, content="x", sender="earlier"
-    )
+from tests.actors.sending import request
 
 
 async def test_b34_a_stop_that_is_durable_prevents_the_attempt_even_unheard(
