@@ -49,6 +49,8 @@ QUEUE_LIMIT: Final = 25
 """Triggers that may wait in one channel."""
 FOLLOW_UP_LIMIT: Final = 3
 """Interrupts by the asker's own follow-ups in a row; the next one just waits."""
+TAKEOVERS: Final = 5
+"""How often a turn is taken over before it is left to the next start of the router."""
 SEEN_LIMIT: Final = 50_000
 """Trigger ids kept to tell a repeat; the gateway repeats within minutes."""
 
@@ -274,11 +276,15 @@ class TurnRouter:
         running.task = asyncio.create_task(self._see_through(channel, running))
 
     async def _see_through(self, channel: _Channel, running: _Running) -> None:
-        """Run a turn to its end, taking it over as often as its actor is lost."""
+        """Run a turn to its end, taking it over when its actor is lost, `TAKEOVERS` times."""
+        last_epoch = running.start.epoch + TAKEOVERS
         try:
             while True:
                 status = await self._run_once(running.start)
                 if status != "replaced":
+                    break
+                if running.start.epoch == last_epoch:
+                    _log.error("turn_left_open", turn_id=running.start.turn_id)
                     break
                 start = running.start
                 running.start = msgspec.structs.replace(start, epoch=start.epoch + 1)

@@ -6,7 +6,7 @@ how the turn ends; each ending says what became of every character that was rece
 
 import asyncio
 from collections.abc import Coroutine
-from contextlib import suppress
+from contextlib import AsyncExitStack
 from typing import Any, Final, Literal
 
 import structlog
@@ -52,6 +52,7 @@ class Turn:
         self._world = world
         self._start = start
         self._stop = StopWatch(world.log, start.turn_id, start.channel_id, start.trigger_position)
+        self._exits = AsyncExitStack()
         self._requests = 0
         self._journal: Journal
         self._deliverer: Deliverer
@@ -64,13 +65,12 @@ class Turn:
         A turn that another process owns by now, or that the log does not hear, ends without a word.
         """
         try:
-            status = await self._run()
+            async with self._exits:
+                self._exits.push_async_callback(self._stop.aclose)
+                return TurnResult(status=await self._run())
         except (EventLogError, LeaseLostError) as error:
             _log.warning("turn_gave_way", turn_id=self._start.turn_id, reason=str(error))
             return TurnResult(status="replaced")
-        finally:
-            await self._release()
-        return TurnResult(status=status)
 
     async def _run(self) -> TurnStatus:
         if self._start.epoch == 0:
@@ -90,6 +90,8 @@ class Turn:
     ) -> None:
         self._journal = journal
         self._deliverer = Deliverer(self._world.sender, journal, self._world.clock, self._start)
+        self._exits.push_async_callback(journal.aclose)
+        self._exits.push_async_callback(self._deliverer.aclose)
         self._answer = Answer(
             journal,
             self._deliverer,
@@ -101,19 +103,12 @@ class Turn:
             self._requests = found.requests
             self._deliverer.recall(found.flushes, found.results)
 
-    async def _release(self) -> None:
-        if self._typing is not None:
-            await self._typing.end()
-        await self._stop.aclose()
-        with suppress(AttributeError):  # a takeover that failed never had them
-            await self._deliverer.aclose()
-            await self._journal.aclose()
-
     # -- a new turn --------------------------------------------------------------------------
 
     async def _generate(self, attempt: Literal["first", "retry"]) -> TurnStatus:
         start = self._start
         self._typing = TypingIndicator(self._world.sender, self._world.clock, start.channel_id)
+        self._exits.push_async_callback(self._end_typing)
         history = await self._world.sender.history(
             start.channel_id, before=start.trigger.message_id, limit=start.history_limit
         )

@@ -9,7 +9,7 @@ import pytest
 from actors.generation.start import StartTurn, TurnResult
 from actors.providers.adapter import ModelRoute
 from actors.router_settings import Identities, RouterSettings
-from actors.turn_router import QUEUE_LIMIT, TurnRouter
+from actors.turn_router import QUEUE_LIMIT, TAKEOVERS, TurnRouter
 from actors.warm_pool import HostLostError, PoolLimits, TurnHost, WarmPool
 from events.base import (
     ChannelId,
@@ -270,6 +270,19 @@ async def test_a_turn_whose_actor_is_lost_is_taken_over_at_the_next_epoch(scene:
 
     again = await scene.stage.turn(2)
     assert again == msgspec.structs.replace(first, epoch=1)
+
+
+async def test_a_turn_that_kills_every_actor_is_left_open_and_its_channel_goes_on(
+    scene: Scene,
+) -> None:
+    """A fault of ours must not hold up a channel for ever."""
+    await scene.router.trigger(trigger(1))
+    await scene.router.trigger(trigger(2, author=8))
+
+    for count in range(1, TAKEOVERS + 2):
+        scene.stage.lose(await scene.stage.turn(count))
+
+    assert (await scene.stage.turn(TAKEOVERS + 2)).trigger.trigger_id == "2"
 
 
 def started(number: int) -> TurnStarted:
