@@ -88,7 +88,7 @@ class Deliverer:
                     self._withhold(flush, piece, rule)
 
     def stop(self) -> None:
-        """Hand over nothing more but what is owed; what waits is withheld."""
+        """Make no attempt again that did not leave; the sender refuses what waits."""
         self._stopped = True
 
     async def settled(self) -> None:
@@ -152,8 +152,6 @@ class Deliverer:
     async def _deliver(self, errand: _Errand) -> None:
         if self.ending is not None:
             self._withhold(errand.flush, errand.piece, self.ending)
-        elif self._stopped and not errand.owed:
-            self._withhold(errand.flush, errand.piece, "stop")
         else:
             self._account(errand, await self._recorded_and_sent(errand))
 

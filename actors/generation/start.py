@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from actors.providers.adapter import ModelRoute
 from events.base import ChannelId, MessageId, Position, Scope, TurnId
-from events.turn import TriggerReceived, TurnSettings, TurnStatus
+from events.turn import TriggerReceived, TurnSettings, TurnStarted, TurnStatus
 
 
 class StartTurn(Struct, frozen=True, kw_only=True):
@@ -51,6 +51,26 @@ class StartTurn(Struct, frozen=True, kw_only=True):
             turn_id=self.turn_id,
             channel_id=self.trigger.channel_id,
             guild_id=self.trigger.guild_id,
+        )
+
+    def started(self, code_version: str, text_version: int) -> TurnStarted:
+        """Return the event that begins the turn, as run by that code and that text core."""
+        trigger = self.trigger
+        return TurnStarted(
+            trigger_id=trigger.trigger_id,
+            channel_id=trigger.channel_id,
+            guild_id=trigger.guild_id,
+            message_id=trigger.message_id,
+            author_id=trigger.author_id,
+            author_name=trigger.author_name,
+            prompt=trigger.content,
+            persona=self.persona,
+            system_prompt=self.system_prompt,
+            models=tuple(f"{route.provider}/{route.model}" for route in self.models),
+            settings=self.settings,
+            seed=self.seed,
+            code_version=code_version,
+            text_version=text_version,
         )
 
 

@@ -75,9 +75,9 @@ class Turn:
     async def _run(self) -> TurnStatus:
         if self._start.epoch == 0:
             self._begin(self._new_journal(seq=0), core.initial(self._text_config()))
-            self._journal.add(self._turn_started())
+            self._journal.add(self._started())
             return await self._generate("first")
-        found = await take_over(self._world, self._start, self._turn_started())
+        found = await take_over(self._world, self._start, self._started())
         if found.ended is not None:
             return found.ended
         is_new = found.decision == "run_again"
@@ -277,24 +277,8 @@ class Turn:
     def _text_config(self) -> core.TextConfig:
         return core.TextConfig(live_streaming=self._start.settings.live_streaming)
 
-    def _turn_started(self) -> TurnStarted:
-        start, trigger = self._start, self._start.trigger
-        return TurnStarted(
-            trigger_id=trigger.trigger_id,
-            channel_id=trigger.channel_id,
-            guild_id=trigger.guild_id,
-            message_id=trigger.message_id,
-            author_id=trigger.author_id,
-            author_name=trigger.author_name,
-            prompt=trigger.content,
-            persona=start.persona,
-            system_prompt=start.system_prompt,
-            models=tuple(f"{route.provider}/{route.model}" for route in start.models),
-            settings=start.settings,
-            seed=start.seed,
-            code_version=self._world.code_version,
-            text_version=core.TEXT_VERSION,
-        )
+    def _started(self) -> TurnStarted:
+        return self._start.started(self._world.code_version, core.TEXT_VERSION)
 
     async def _end_typing(self) -> None:
         if self._typing is not None:

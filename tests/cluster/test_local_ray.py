@@ -43,6 +43,7 @@ def test_leftovers_are_ended_by_their_own_id_and_nobody_else(tmp_path: Path) -> 
 
     try:
         assert end_leftovers(tmp_path) == 1
+        ours.wait(10)
         assert identity_of(ours.pid) is None
         assert identity_of(others.pid) is not None
         assert others.poll() is stranger.poll() is None

@@ -6,7 +6,9 @@ import pytest
 
 from actors.errors import LeaseLostError
 from actors.generation.journal import LEASE_SECONDS, Arrival, Journal
+from actors.ports import Clock
 from actors.providers.framing import Payload
+from bot.clock import SystemClock
 from events.base import ChannelId, Scope, TurnId, turn_stream
 from events.errors import ConcurrencyError, FencedError
 from events.generation import Chunk, Flush, ProcessedChunk, RawChunk
@@ -18,9 +20,7 @@ TURN = TurnId("01900000-0000-7000-8000-000000000001")
 SCOPE = Scope(turn_id=TURN, channel_id=ChannelId(1))
 
 
-def journal(
-    endpoint: LocalEndpoint, clock: ManualClock, *, epoch: int = 0, seq: int = 0
-) -> Journal:
+def journal(endpoint: LocalEndpoint, clock: Clock, *, epoch: int = 0, seq: int = 0) -> Journal:
     """Return a writer of the turn."""
     return Journal(log_client(endpoint, clock), clock, TURN, SCOPE, epoch=epoch, seq=seq)
 
@@ -95,6 +95,18 @@ async def test_a_turn_that_was_taken_over_can_write_no_more() -> None:
     with pytest.raises((FencedError, ConcurrencyError)):
         await old.barrier()
     assert old.failed.is_set()
+    assert len(await endpoint.log.read(turn_stream(TURN))) == 1
+
+
+async def test_an_append_whose_answer_is_lost_stands_in_the_turn_once() -> None:
+    """The log knows the repeat by the place that it names."""
+    endpoint = LocalEndpoint()
+    endpoint.lose_after = 1
+    writer = journal(endpoint, SystemClock())
+
+    writer.add(flush(1))
+    await writer.barrier()
+
     assert len(await endpoint.log.read(turn_stream(TURN))) == 1
 
 

@@ -9,9 +9,10 @@ import pytest
 from actors.generation.start import StartTurn
 from bot.loopback.discord.faults import Fault
 from bot.loopback.script import Answer, say
-from events.base import Event
+from events.base import Event, turn_stream
+from events.codec import append_of
 from events.delivery import Receipt, SendAttempt
-from events.generation import Flush, RawChunk, RequestOpened
+from events.generation import Chunk, Flush, ProcessedChunk, RawChunk, RequestOpened
 from events.turn import TurnEnded, TurnRecovered, TurnStarted
 from tests.stack import Stack
 
@@ -191,6 +192,33 @@ async def test_a_process_believed_dead_can_neither_write_nor_speak(stack: Stack)
     assert result.status == "replaced"
     assert stack.contents() == ["One.", "Two.", "Thr"]
     assert len(await stack.recorded(start.turn_id)) == before
+
+
+async def test_flushes_that_the_log_lacks_are_added_before_they_are_posted(stack: Stack) -> None:
+    """Code that cuts finer than the code that crashed still posts only what the log derives."""
+    start = await stack.ask()
+    chunk = '{"choices":[{"index":0,"delta":{"content":"One.\\nTwo"}}]}'
+    processed = ProcessedChunk(request=1, chunks=(Chunk(type="text", text="One.\nTwo"),))
+    opened = RequestOpened(
+        request=1,
+        provider="main",
+        kind_of_provider="openai",
+        model="m",
+        attempt="first",
+        url="",
+        body="",
+    )
+    raw = RawChunk(request=1, payloads=(chunk,), arrived_ms=(1.0,))
+    earlier = start.started("0", 1)
+    now = stack.clock.now()
+    events = [(one, now) for one in (earlier, opened, raw, processed)]
+    await stack.log().append(append_of(turn_stream(start.turn_id), events, scope=start.scope))
+
+    await take_over(stack, start)
+
+    assert stack.contents() == ["One.", "Two"]
+    flushes = [one for one in await stack.events(start.turn_id) if isinstance(one, Flush)]
+    assert [one.flush for one in flushes] == [1, 2]
 
 
 async def test_a_turn_that_had_ended_is_left_as_it_is(stack: Stack) -> None:
