@@ -27,6 +27,9 @@ class LocalEndpoint:
         """So many calls take effect, but their answer is lost."""
         self.appends = 0
         """Append calls that reached the log."""
+        self.in_flight = 0
+        self.most_in_flight = 0
+        """Most append calls that were under way at once."""
         self.silent = asyncio.Event()
         """While set, appends are taken and never answered."""
         self._host = EventLogHost(self._open)
@@ -40,7 +43,12 @@ class LocalEndpoint:
         if self.silent.is_set():
             await asyncio.Event().wait()
         self.appends += 1
-        return await self._lossy(self._host.append(batch))
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self._lossy(self._host.append(batch))
+        finally:
+            self.in_flight -= 1
 
     async def read(self, stream: StreamId, after: int) -> list[Recorded]:
         """As the log actor's."""

@@ -45,6 +45,22 @@ async def test_what_arrives_while_an_append_is_in_flight_is_the_next_batch() -> 
     assert [one.seq for one in await client.read(stream)] == list(range(1, 101))
 
 
+async def test_one_append_is_in_flight_at_a_time() -> None:
+    """Two could overtake each other, and a stream's order is its writer's."""
+    endpoint = LocalEndpoint()
+    client = log_client(endpoint)
+    stream = channel_stream(ChannelId(1))
+
+    async def write(number: int) -> None:
+        for _ in range(number % 5):
+            await asyncio.sleep(0)
+        await client.append(dropped(number, stream=stream))
+
+    await asyncio.gather(*(write(number) for number in range(20)))
+
+    assert endpoint.most_in_flight == 1
+
+
 @pytest.mark.parametrize("lost", ["lose_before", "lose_after"])
 async def test_an_append_whose_answer_is_lost_is_made_once(lost: str) -> None:
     """The log may have died before or after the commit; the writer cannot know which."""

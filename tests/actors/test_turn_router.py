@@ -320,6 +320,23 @@ async def test_a_restarted_router_takes_up_open_turns_and_waiting_triggers_in_or
     assert second.waiting == (MessageId(3),)
 
 
+async def test_two_open_turns_of_one_channel_are_taken_up_one_after_the_other(
+    idle: Scene,
+) -> None:
+    """A turn that was left open, and the one that ran when the router died."""
+    await idle.write(channel_stream(CHANNEL), trigger(1), trigger(2))
+    for number in (1, 2):
+        turn = fresh(500 + number)
+        await idle.write(turn_stream(turn), started(number), turn=turn)
+    await idle.router.start()
+    first = await idle.stage.turn(1)
+    assert len(idle.stage.started) == 1
+
+    idle.stage.end(first, "expired")
+
+    assert (await idle.stage.turn(2)).turn_id == fresh(502)
+
+
 async def test_a_trigger_that_waited_too_long_is_dropped_at_the_start(idle: Scene) -> None:
     """Nobody wants last night's answer."""
     await idle.write(channel_stream(CHANNEL), trigger(1))
