@@ -153,8 +153,9 @@ class TurnRouter:
         await self._request_stop(channel.running, requester, kind)
         return channel.running.start.turn_id if channel.running else None
 
-    def load(self) -> Load:
-        """Return how much there is to do."""
+    async def load(self) -> Load:
+        """Return how much there is to do, once all that was left open is taken up."""
+        await self._ready.wait()
         channels = self._channels.values()
         return Load(
             running=sum(one.running is not None for one in channels),

@@ -110,7 +110,7 @@ class TurnRouterHost:
 
     async def load(self) -> Load:
         """As `TurnRouter.load`."""
-        return self._opened().load()
+        return await self._opened().load()
 
     async def aclose(self) -> None:
         """As `TurnRouter.aclose`."""

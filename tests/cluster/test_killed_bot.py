@@ -86,9 +86,10 @@ async def all_ended(client: ControlClient) -> dict[str, str]:
         "LEFT JOIN turns_ended ended USING (turn_id)"
     )
     while True:
+        now = await client.status()
         rows = (await client.sql(query)).rows
-        waiting = (await client.status()).waiting_triggers
-        if not waiting and all(status for _, status in rows):
+        is_idle = not now.running_turns and not now.waiting_triggers
+        if is_idle and all(status for _, status in rows):
             return {str(turn_id): str(status) for turn_id, status in rows}
 
 
