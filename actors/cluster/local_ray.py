@@ -80,7 +80,9 @@ def start_local_ray(directory: Path, instance: str, *, shows_logs: bool = False)
 
 
 def _log_said(data: Mapping[str, Any], **_options: object) -> None:
-    """Log what Ray would print: lines of its raylet, or of an actor."""
+    """Log what Ray would print: lines of its raylet, or of an actor; not the autoscaler's."""
+    if data.get("pid") == "autoscaler":
+        return
     for line in data.get("lines", ()):
         _log.info("ray_said", process=data.get("pid"), line=line)
 
