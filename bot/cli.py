@@ -23,6 +23,7 @@ from actors.table import Table
 from bot import tables
 from bot.clock import SystemClock
 from bot.control_socket import is_running
+from bot.glance import TURNS, USAGE, View, at_a_glance, width_of
 from bot.operations import Operations
 from bot.settings import Settings, load
 from bot.settings_errors import SettingsError
@@ -110,10 +111,7 @@ def turns(
 ) -> None:
     """List recent turns, the latest first."""
     table = _ask(config, lambda operations: operations.turns(limit))
-    if json:
-        _show(table, Format.JSON)
-    else:
-        _show(tables.turns_at_a_glance(table), Format.TABLE)
+    _show_view(table, TURNS, json=json)
 
 
 @main.command()
@@ -163,7 +161,7 @@ def usage(
     """Show tokens and cost."""
     groups = _groups(by)
     table = _ask(config, lambda operations: operations.usage(groups))
-    _show(table, Format.JSON if json else Format.TABLE)
+    _show_view(table, USAGE, json=json)
 
 
 @main.command()
@@ -189,6 +187,13 @@ def stop(
     stopped = _ask_with(settings, lambda operations: operations.stop(channel_id, OPERATOR))
     nothing = f"nothing is running in channel {channel_id}"
     typer.echo(nothing if stopped is None else f"stopped turn {stopped}")
+
+
+def _show_view(table: Table, view: View, *, json: bool) -> None:
+    if json:
+        _show(table, Format.JSON)
+    else:
+        _show(at_a_glance(table, view, width_of(sys.stdout)), Format.TABLE)
 
 
 def _show(table: Table, form: Format) -> None:

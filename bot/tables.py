@@ -7,34 +7,16 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, TextIO
 
 import msgspec
-from msgspec import structs
 
 from actors.table import Column, Table
 from bot.operations import Difference, ReplayReport, TimelineLine
 
 _STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMERIC: Final = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|REAL")
-_ISO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|\+00:00)")
-GLANCE: Final = (
-    "turn_id",
-    "started_at",
-    "channel_id",
-    "persona",
-    "model",
-    "status",
-    "messages",
-    "input_tokens",
-    "output_tokens",
-    "cost_usd",
-    "duration_ms",
-)
-"""What people look for in a list of turns."""
-
 _json: Final = msgspec.json.Encoder(decimal_format="number", order="deterministic")
 _plain_json: Final = msgspec.json.Encoder(decimal_format="number")
 
@@ -73,23 +55,6 @@ def print_table(table: Table, page: TextIO) -> None:
         page.writelines(f"{line}\n" for line in _columns(heads, rows, right))
     if table.is_truncated:
         page.write(f"… cut after {len(rows)} rows\n")
-
-
-def turns_at_a_glance(table: Table) -> Table:
-    """Return the columns of a table of turns that people look for first; JSON has them all."""
-    names = [column.name for column in table.columns]
-    places = [names.index(name) for name in GLANCE if name in names]
-    rows = tuple(tuple(_short(row[place]) for place in places) for row in table.rows)
-    columns = tuple(table.columns[place] for place in places)
-    return structs.replace(table, columns=columns, rows=rows)
-
-
-def _short(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.strftime("%m-%d %H:%M:%S")
-    if isinstance(value, str) and _ISO_TIME.fullmatch(value):
-        return f"{value[5:10]} {value[11:19]}"
-    return round(value) if isinstance(value, float) else value
 
 
 def print_replay(report: ReplayReport, page: TextIO) -> None:

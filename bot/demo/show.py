@@ -12,6 +12,7 @@ from bot import journal_format, tables
 from bot.clock import SystemClock
 from bot.demo.screen import Screen
 from bot.demo.stage import Stage
+from bot.glance import TURNS, at_a_glance, width_of
 from bot.live import LiveOperations
 from bot.loopback.discord.faults import Fault
 from bot.loopback.script import Answer, Tokens
@@ -157,8 +158,11 @@ async def figures(stage: Stage) -> None:
     stage.screen.scene(5, "Every step of it stands in the log")
     table = await LiveOperations(stage.bot.runtime, SystemClock().now()).turns(10)
     stage.screen.console.print()
-    tables.print_table(tables.turns_at_a_glance(table), stage.screen.out)
-    turn_id = table.rows[0][[column.name for column in table.columns].index("turn_id")]
+    out = stage.screen.out
+    tables.print_table(at_a_glance(table, TURNS, width_of(out)), out)
+    names = [column.name for column in table.columns]
+    recovered = next(row for row in table.rows if row[names.index("status")] == "recovered")
+    turn_id = recovered[names.index("turn_id")]
     config = f"--config {stage.config}"
     stage.screen.commands(
         f"rejoinder replay {turn_id} {config}",

@@ -79,7 +79,7 @@ def test_turns_shows_what_people_look_for_first(config: Path, operations: FakeOp
     """A line a turn must fit a screen; JSON has the rest."""
     result = rejoinder("turns", "--config", config)
 
-    assert result.stdout.splitlines()[0].split() == ["channel_id", "persona"]
+    assert result.stdout.splitlines()[0].split() == ["channel", "persona"]
     assert operations.asked == [("turns", 20)]
 
 
