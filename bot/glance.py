@@ -96,7 +96,7 @@ def _fitting(
 ) -> set[str]:
     kept = set(names)
     widths = {
-        name: max(len(view.headings[name]), *(len(str(row[place])) for row in rows), 0)
+        name: max(len(view.headings[name]), *(len(str(row[place] or "")) for row in rows), 0)
         for place, name in enumerate(names)
     }
     for name in view.dispensable:
@@ -115,4 +115,4 @@ def _short(value: object, name: str, width: int | None) -> object:
         return f"{value[5:10]} {value[11:19]}"
     if isinstance(value, float) and name == "duration_ms":
         return round(value)
-    return "" if value is None else value
+    return value

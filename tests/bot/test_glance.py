@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from actors.table import Column, Table
-from bot.glance import SHORT_ID, TURNS, at_a_glance
+from bot.glance import SHORT_ID, TURNS, USAGE, at_a_glance
 
 ID = "01a22ec0-942d-77cb-ad3f-d1bcc4315a22"
 LISTED = Table(
@@ -59,3 +59,16 @@ def test_a_terminal_shows_whole_lines_without_what_does_not_fit(
 def test_a_list_without_turns_is_a_line_of_headings() -> None:
     """The first thing that somebody with a new bot asks for."""
     assert names(at_a_glance(Table(columns=LISTED.columns, rows=()), TURNS, 200))[0] == "turn"
+
+
+def test_an_unknown_figure_stays_unknown() -> None:
+    """Not 0, and not a word."""
+    table = Table(
+        columns=(
+            Column(name="model", type="VARCHAR"),
+            Column(name="cost_usd", type="DECIMAL(38,12)", unit="USD"),
+        ),
+        rows=(("m", None),),
+    )
+
+    assert at_a_glance(table, USAGE, None).rows == (("m", None),)
