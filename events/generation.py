@@ -3,7 +3,7 @@
 Payloads are kept verbatim, so that today's code can be run on yesterday's stream.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct, field
 
@@ -182,6 +182,17 @@ class Piece(Struct, frozen=True, kw_only=True):
     """First character of the visible text it stands for (inclusive)."""
     end: int = field(name="to")
     """End of it (exclusive)."""
+    removed: int = 0
+    """Characters of that range that the body does not stand for: a rule withheld them."""
+
+    @property
+    def size(self) -> int:
+        """Characters of the visible text that the body stands for."""
+        return self.end - self.start - self.removed
+
+
+STREAM_RULES: Final = frozenset(("reasoning",))
+"""Rules that withhold before text is visible; what any other withholds is in a flush's range."""
 
 
 class Flush(Event, frozen=True, kw_only=True, tag="flush"):

@@ -41,6 +41,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
     """By ordinal, oldest first."""
     ranges: dict[Place, Range] = field(default_factory=dict[Place, Range])
     """The text that each piece of a flush stands for."""
+    removed: dict[Place, int] = field(default_factory=dict[Place, int])
+    """Characters of a piece's range that a rule withheld, where there are any."""
 
     @property
     def open(self) -> tuple[Attempt, ...]:
@@ -76,6 +78,12 @@ class Attempts(Struct, frozen=True, kw_only=True):
         places = sorted(place for place in self.messages if place in self.ranges)
         return tuple(self.ranges[place] for place in places)
 
+    @property
+    def characters(self) -> int:
+        """Characters of the text in confirmed messages, without what a rule withheld there."""
+        removed = sum(self.removed.get(place, 0) for place in self.messages)
+        return sum(end - start for start, end in self.delivered) - removed
+
 
 def initial(turn_id: TurnId) -> Attempts:
     """Return the state of a turn that has sent nothing."""
@@ -97,7 +105,14 @@ def evolve(state: Attempts, recorded: Recorded) -> Attempts:
                 (flush.flush, index): (piece.start, piece.end)
                 for index, piece in enumerate(flush.pieces)
             }
-            return replace(state, ranges=state.ranges | ranges) if ranges else state
+            removed = {
+                (flush.flush, index): piece.removed
+                for index, piece in enumerate(flush.pieces)
+                if piece.removed
+            }
+            if not ranges:
+                return state
+            return replace(state, ranges=state.ranges | ranges, removed=state.removed | removed)
         case _:
             return state
 

@@ -1,8 +1,10 @@
 """Conservation: each character that a provider sent is delivered, withheld, or on its way.
 
 What `turn_ended` claims is counted again from the events before it. `turn_ended.withheld` is the
-total by rule: what the flushes withheld (`blank`, `reasoning`), what was flushed and not delivered,
-and what was discarded before a flush (`stop`, `unconfirmed`, `refused`, `crash`, …).
+total by rule: what the flushes withheld (`blank`, `reasoning`, a rule of cleaning, …), what was
+flushed and not delivered, and what was discarded before a flush (`stop`, `unconfirmed`, `refused`,
+`crash`, …). Within a flush's range, the characters that its pieces stand for and those that its
+rules withheld are all there are; rules of the stream withhold outside of any range.
 """
 
 from collections.abc import Iterable
@@ -12,7 +14,7 @@ from msgspec.structs import replace
 
 from events.base import Recorded, TurnId
 from events.delivery import Receipt
-from events.generation import Flush, ProcessedChunk
+from events.generation import STREAM_RULES, Flush, ProcessedChunk
 from events.turn import TurnEnded
 from projections import attempts
 from projections.attempts import Attempts
@@ -87,7 +89,7 @@ def balance(turn_id: TurnId, events: Iterable[Recorded]) -> Balance:
 
 def balance_of(tally: Tally) -> Balance:
     """Return the balance that `tally` gives."""
-    delivered = sum(end - start for start, end in tally.attempts.delivered)
+    delivered = tally.attempts.characters
     withheld = tally.withheld if tally.ended is None else tally.ended.withheld
     in_flight = tally.received - delivered - sum(withheld.values())
     problems = [*tally.gaps, *_problems_of_sending(tally)]
@@ -113,8 +115,9 @@ def _flush(state: Tally, flush: Flush) -> Tally:
         gaps.append(f"flush {flush.flush} begins at {flush.start}, not at {state.flushed_to}")
     if len(flush.text) != size:
         gaps.append(f"flush {flush.flush} has {len(flush.text)} characters, its range {size}")
-    in_pieces = sum(piece.end - piece.start for piece in flush.pieces)
-    if in_pieces + flush.withheld.get("blank", 0) != size:
+    in_pieces = sum(piece.size for piece in flush.pieces)
+    in_rules = sum(n for rule, n in flush.withheld.items() if rule not in STREAM_RULES)
+    if in_pieces + in_rules != size:
         gaps.append(f"flush {flush.flush} has {size} characters, {in_pieces} of them in pieces")
     withheld = dict(state.withheld)
     for rule, count in flush.withheld.items():

@@ -114,10 +114,7 @@ class Deliverer:
     @property
     def delivered(self) -> int:
         """Characters of the visible text in confirmed messages."""
-        return sum(
-            self._flushes[flush].pieces[piece].end - self._flushes[flush].pieces[piece].start
-            for flush, piece in self._delivered
-        )
+        return sum(self._flushes[flush].pieces[piece].size for flush, piece in self._delivered)
 
     @property
     def delivered_text(self) -> str:
@@ -223,5 +220,4 @@ class Deliverer:
         self.ended.set()
 
     def _withhold(self, flush: Flush, piece: int, rule: str) -> None:
-        body = flush.pieces[piece]
-        self.withheld[rule] = self.withheld.get(rule, 0) + body.end - body.start
+        self.withheld[rule] = self.withheld.get(rule, 0) + flush.pieces[piece].size

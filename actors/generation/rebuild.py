@@ -70,9 +70,8 @@ class _Rebuilding:
 
     def take(self, recorded: Recorded) -> None:
         match recorded.event:
-            case TurnStarted(settings=settings):
-                config = core.TextConfig(live_streaming=settings.live_streaming)
-                self._state = core.initial(config)
+            case TurnStarted(settings=settings, seed=seed):
+                self._state = core.initial(core.config_of(settings, seed))
             case RequestOpened(request=request, kind_of_provider=kind):
                 self._adapters[request] = self._reader_for(kind)
                 self._chunks[request] = []

@@ -2,6 +2,8 @@
 
 `replay` compares three things with the record: the normalized chunks of each request, the flushes
 with their messages, and what was attempted to be posted. How events were batched does not matter.
+A turn that another version of the text core cut is compared in its chunks alone: that its messages
+differ was decided, once, when the version was raised.
 Each of them is reported at its first difference, since all that follows usually differs too.
 """
 
@@ -13,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from actors.generation.rebuild import ReaderFor, Rebuilt, rebuild
+from actors.text import core
 from events.base import Position, Recorded, TurnId
 from events.delivery import SendAttempt
 from events.generation import Chunk, Flush, Piece, ProcessedChunk, RequestOpened
@@ -128,11 +131,17 @@ def _unread(events: Sequence[Recorded], reader_for: ReaderFor) -> Difference | N
 
 
 def _compare(events: Sequence[Recorded], rebuilt: Rebuilt) -> list[Difference]:
-    found = [*_compare_chunks(events, rebuilt), _compare_flushes(events, rebuilt)]
-    found.append(_compare_attempts(events, rebuilt))
+    found = _compare_chunks(events, rebuilt)
+    if _text_version(events) == core.TEXT_VERSION:
+        found += [_compare_flushes(events, rebuilt), _compare_attempts(events, rebuilt)]
     differences = [one for one in found if one is not None]
     last = events[-1].position if events else Position(0)
     return sorted(differences, key=lambda one: one.position or last)
+
+
+def _text_version(events: Sequence[Recorded]) -> int:
+    versions = (one.event.text_version for one in events if isinstance(one.event, TurnStarted))
+    return next(versions, core.TEXT_VERSION)
 
 
 def _compare_chunks(events: Sequence[Recorded], rebuilt: Rebuilt) -> list[Difference | None]:

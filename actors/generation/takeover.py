@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from actors.generation.journal import Journal
-from actors.generation.replay import rebuild
+from actors.generation.replay import Rebuilt, rebuild
 from actors.generation.start import StartTurn
 from actors.generation.world import World
 from actors.ports import SendResult
 from actors.providers.registry import provider_for
-from actors.rules.recovery import Wreck, decide_recovery
+from actors.rules.recovery import Wreck, decide_recovery, started
 from actors.text import core
-from events.base import Recorded, channel_stream, turn_stream
+from events.base import Event, Recorded, channel_stream, turn_stream
 from events.errors import ConcurrencyError
 from events.generation import Flush, RequestOpened
 from events.turn import (
@@ -45,19 +45,21 @@ class Takeover(Struct, frozen=True, kw_only=True):
     """Its attempts, each with an outcome."""
     received: int
     """Characters of text received."""
+    lost: int
+    """Characters of it that no version of the text core may flush any more."""
     requests: int
     """Provider requests so far."""
     ended: TurnStatus | None = None
     """Its status, where it had ended after all; nothing was changed then."""
 
 
-async def take_over(world: World, start: StartTurn, started: TurnStarted) -> Takeover:
+async def take_over(world: World, start: StartTurn, beginning: TurnStarted) -> Takeover:
     """Fence off the turn's earlier process and return what it left.
 
     Args:
         world: What turns share.
         start: The turn, at its new epoch.
-        started: What the earlier process should have begun with, where it did not get so far.
+        beginning: What the earlier process should have begun with, where it did not get so far.
 
     Raises:
         FencedError: Yet another process took it over.
@@ -67,7 +69,7 @@ async def take_over(world: World, start: StartTurn, started: TurnStarted) -> Tak
     while True:
         history = await world.log.read(turn_stream(start.turn_id))
         try:
-            return await _claim(world, start, started, history, Left(results=results, stop=stop))
+            return await _claim(world, start, beginning, history, Left(results=results, stop=stop))
         except ConcurrencyError:
             continue
 
@@ -82,7 +84,7 @@ class Left(Struct, frozen=True, kw_only=True):
 
 
 async def _claim(
-    world: World, start: StartTurn, started: TurnStarted, history: Sequence[Recorded], left: Left
+    world: World, start: StartTurn, beginning: TurnStarted, history: Sequence[Recorded], left: Left
 ) -> Takeover:
     events = [recorded.event for recorded in history]
     journal = Journal(
@@ -94,6 +96,7 @@ async def _claim(
         seq=len(history),
     )
     rebuilt = rebuild(history, lambda kind: provider_for(kind).reader())
+    text = _text_of(events, rebuilt)
     last = events[-1] if events else None
     wreck = Wreck(
         events=events,
@@ -104,23 +107,52 @@ async def _claim(
     recovery = decide_recovery(wreck, world.clock.now(), start.recover_within_seconds)
     if not isinstance(last, TurnEnded):
         if not events:
-            journal.add(started)
+            journal.add(beginning)
         journal.add(
             TurnRecovered(epoch=start.epoch, found=recovery.found, decision=recovery.decision)
         )
-        on_record = sum(isinstance(event, Flush) for event in events)
-        for flush in rebuilt.flushes[on_record:]:
+        for flush in text.flushes[text.on_record :]:
             journal.add(flush)
         await journal.barrier()
     return Takeover(
         decision=recovery.decision,
         journal=journal,
-        state=rebuilt.state,
-        flushes=rebuilt.flushes,
+        state=text.state,
+        flushes=text.flushes,
+        lost=text.lost,
         results=left.results,
         received=rebuilt.received,
         requests=sum(isinstance(event, RequestOpened) for event in events),
         ended=last.status if isinstance(last, TurnEnded) else None,
+    )
+
+
+class _Text(Struct, frozen=True, kw_only=True):
+    """The text to go on with."""
+
+    state: core.TextState
+    flushes: tuple[Flush, ...]
+    on_record: int
+    lost: int = 0
+
+
+def _text_of(events: Sequence[Event], rebuilt: Rebuilt) -> _Text:
+    """Return the text as it was flushed, and as today's core goes on with it.
+
+    Another version of the core may cut elsewhere, so that what it would flush next could stand in
+    Discord already. Behind flushes of another version nothing is flushed any more.
+    """
+    on_record = tuple(event for event in events if isinstance(event, Flush))
+    began = started(events)
+    if not on_record or began is None or began.text_version == core.TEXT_VERSION:
+        return _Text(state=rebuilt.state, flushes=rebuilt.flushes, on_record=len(on_record))
+    flushed = sum(flush.end - flush.start for flush in on_record)
+    withheld = sum(flush.withheld.get("reasoning", 0) for flush in on_record)
+    return _Text(
+        state=core.initial(core.config_of(began.settings, began.seed)),
+        flushes=on_record,
+        on_record=len(on_record),
+        lost=rebuilt.received - flushed - withheld,
     )
 
 

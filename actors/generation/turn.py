@@ -101,6 +101,7 @@ class Turn:
         )
         if found is not None:
             self._requests = found.requests
+            self._answer.discarded["upgrade"] = found.lost
             self._deliverer.recall(found.flushes, found.results)
 
     # -- a new turn --------------------------------------------------------------------------
@@ -275,7 +276,7 @@ class Turn:
         )
 
     def _text_config(self) -> core.TextConfig:
-        return core.TextConfig(live_streaming=self._start.settings.live_streaming)
+        return core.config_of(self._start.settings, self._start.seed)
 
     def _started(self) -> TurnStarted:
         return self._start.started(self._world.code_version, core.TEXT_VERSION)

@@ -14,6 +14,7 @@ from actors.text.fences import Line
 from actors.text.scan import Scan
 from actors.text.state import TEXT_VERSION, Boundary, Segment, TextConfig, TextState
 from events.generation import Flush
+from events.turn import TurnSettings
 
 __all__ = [
     "TEXT_VERSION",
@@ -21,6 +22,7 @@ __all__ = [
     "Segment",
     "TextConfig",
     "TextState",
+    "config_of",
     "discard",
     "finish",
     "flush_event",
@@ -37,6 +39,17 @@ _BOUNDARIES: Final[dict[How, Boundary]] = {
     "tool_call": "tool_call",
     "error": "tool_call",
 }
+
+
+def config_of(settings: TurnSettings, seed: int) -> TextConfig:
+    """Return what the text path is told of a turn's settings and its seed."""
+    return TextConfig(
+        live_streaming=settings.live_streaming,
+        sentence_splitting=settings.sentence_splitting,
+        force_lowercase=settings.force_lowercase,
+        punctuation_splits=settings.punctuation_splits,
+        seed=seed,
+    )
 
 
 def initial(config: TextConfig) -> TextState:

@@ -16,8 +16,8 @@ there it is plain.
 from actors.text.blocks import Ending
 from actors.text.buffer import grow
 from actors.text.fences import TOKEN, Line, break_, cut, settle, ticks, words
+from actors.text.messages import compose
 from actors.text.overflow import CODE_BOUND, LINE_BOUND, WHOLE_BOUND, cut_line, cut_lines
-from actors.text.pieces import pack
 from actors.text.reasoning import Tag, can_grow, end_of_block, is_cut_off_tag, tag_at
 from actors.text.state import Boundary, Segment, TextState
 
@@ -198,20 +198,16 @@ class Scan:
     def _flush(self, size: int, boundary: Boundary, *, is_last: bool = False) -> None:
         whole = "".join(self._parts)
         text, rest = whole[:size], whole[size:]
-        packed = pack(
-            text,
-            start=self._start,
-            limit=self._config.limit,
-            begin=self._begin,
-            is_last=is_last,
+        composed = compose(
+            text, self._config, start=self._start, begin=self._begin, is_last=is_last
         )
-        withheld = {"reasoning": self._reasoning, "blank": packed.blank}
+        withheld = {"reasoning": self._reasoning, **composed.withheld}
         segment = Segment(
             text=text,
             boundary=boundary,
             start=self._start,
             end=self._start + size,
-            pieces=packed.pieces,
+            pieces=composed.pieces,
             withheld={rule: count for rule, count in withheld.items() if count},
         )
         self._segments.append(segment)
@@ -219,6 +215,6 @@ class Scan:
         self._size = len(rest)
         self._start += size
         self._reasoning = 0
-        self._begin = packed.ending if boundary == "overflow" else Ending()
+        self._begin = composed.ending if boundary == "overflow" else Ending()
         self._is_line_over = self._is_line_over and bool(rest)
-        self._has_spoken = self._has_spoken or bool(packed.pieces)
+        self._has_spoken = self._has_spoken or bool(composed.pieces)

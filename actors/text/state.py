@@ -8,7 +8,7 @@ from actors.text.blocks import Ending
 from actors.text.fences import Line
 from events.generation import Piece
 
-TEXT_VERSION: Final = 1
+TEXT_VERSION: Final = 2
 """Raised whenever the same text is cut into other messages; `turn_started` keeps it."""
 
 Boundary = Literal["code_open", "code_close", "newline", "overflow", "tool_call", "final"]
@@ -22,6 +22,14 @@ class TextConfig(Struct, frozen=True, kw_only=True):
     """Flush lines and code blocks as they come; else all at the end."""
     limit: int = 1950
     """Most UTF-16 units of a message, at least 20; code points are never more than those."""
+    sentence_splitting: bool = False
+    """Live, give each sentence a message of its own, without its closing period."""
+    force_lowercase: bool = False
+    """Lowercase the answer."""
+    punctuation_splits: bool = False
+    """Live, drop or split at some punctuation."""
+    seed: int = 0
+    """Seed of every random choice of the turn."""
 
 
 class TextState(Struct, frozen=True, kw_only=True):

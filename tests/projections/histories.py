@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from actors.text.core import TEXT_VERSION
 from events.base import (
     ChannelId,
     Event,
@@ -100,7 +101,11 @@ def trigger(name: str, *, channel: ChannelId = CHANNEL, content: str = "Hello?")
 
 
 def started(
-    trigger_id: str = "1", *, channel: ChannelId = CHANNEL, live: bool = True, text_version: int = 1
+    trigger_id: str = "1",
+    *,
+    channel: ChannelId = CHANNEL,
+    live: bool = True,
+    text_version: int = TEXT_VERSION,
 ) -> TurnStarted:
     """Return the start of a turn."""
     return TurnStarted(

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.generation.replay import Replay, replay, verify
+from actors.text.core import TEXT_VERSION
 from events.base import Event
 from events.generation import (
     Chunk,
@@ -82,7 +83,7 @@ def test_a_turn_as_today_would_do_it_shows_no_difference() -> None:
     assert result.differences == ()
     assert result.is_sound
     assert (result.chunks, result.flushes, result.attempts) == (4, 2, 2)
-    assert (result.code_version, result.text_version) == ("0.1.0", 1)
+    assert (result.code_version, result.text_version) == ("0.1.0", TEXT_VERSION)
 
 
 def test_how_payloads_were_batched_does_not_matter() -> None:
@@ -174,6 +175,15 @@ def test_a_flush_that_is_missing_on_record_is_a_difference() -> None:
 
     assert (difference.what, difference.number, difference.recorded) == ("flush", 2, None)
     assert difference.position is None
+
+
+def test_a_turn_that_another_text_core_cut_is_compared_in_its_chunks_alone() -> None:
+    """That its messages differ was decided when the version was raised."""
+    beginning = started(text_version=TEXT_VERSION - 1)
+    history = History().of_turn(beginning, opened(), raw(*HELLO, end="eof"), said(*HELLO), done())
+    history.of_turn(flushes(*HELLO)[0], WHOLE)
+
+    assert replayed(history).differences == ()
 
 
 def test_an_unknown_wire_format_is_a_difference_and_no_crash() -> None:

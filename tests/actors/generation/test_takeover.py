@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from actors.generation.start import StartTurn
+from actors.text import core
 from bot.loopback.discord.faults import Fault
 from bot.loopback.script import Answer, say
 from events.base import Event, turn_stream
@@ -219,6 +220,23 @@ async def test_flushes_that_the_log_lacks_are_added_before_they_are_posted(stack
     assert stack.contents() == ["One.", "Two"]
     flushes = [one for one in await stack.events(start.turn_id) if isinstance(one, Flush)]
     assert [one.flush for one in flushes] == [1, 2]
+
+
+async def test_what_another_text_core_flushed_is_delivered_and_nothing_is_cut_anew(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upgrade in the middle of a turn must not say a line twice."""
+    stack.provider.script(Answer(pieces=("One.\nTwo.\nThr", "ee"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, Receipt)
+    await stack.kill_turns(running)
+    monkeypatch.setattr(core, "TEXT_VERSION", core.TEXT_VERSION + 1)
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, stack.contents()) == ("recovered", ["One.", "Two."])
+    assert ended.withheld["upgrade"] == len("Thr")
 
 
 async def test_a_turn_that_had_ended_is_left_as_it_is(stack: Stack) -> None:

@@ -45,6 +45,27 @@ configs = st.builds(
     core.TextConfig, live_streaming=st.booleans(), limit=st.sampled_from((60, 200, 1950))
 )
 
+STYLED = (
+    *("**", "*", "__", "~~", "||", "<:mug:111>", "<a:mugs:112>", "[a](https://b.c/d)", "(", ")"),
+    *("https://x.y/z ", ", ", "; ", "?!", "Hello there. ", "The U.S. is. ", "- item\n", "1. x\n"),
+    *('"', "«", "»", "Name: ", "| a | b |\n|---|---|\n| 1 | 2 |\n", "> quoted\n", "Wide "),
+)
+"""What a style touches, or must leave alone."""
+
+styled_streams = st.lists(st.sampled_from((*SNIPPETS, *STYLED)), max_size=40).map("".join)
+"""Texts as a model at its worst may write and decorate them."""
+
+any_configs = st.builds(
+    core.TextConfig,
+    live_streaming=st.booleans(),
+    limit=st.sampled_from((60, 200, 1950)),
+    sentence_splitting=st.booleans(),
+    force_lowercase=st.booleans(),
+    punctuation_splits=st.booleans(),
+    seed=st.integers(0, 3),
+)
+"""Every combination of the settings of a guild."""
+
 
 def run(
     chunks: Iterable[str],
