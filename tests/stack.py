@@ -63,7 +63,7 @@ class Stack:
         self._turn_process = MortalEndpoint(self.endpoint)
         self._sender_process = MortalEndpoint(self.endpoint)
         self.transport = AiohttpTransport(read_timeout_seconds=idle_seconds)
-        self.settings = TurnSettings(live_streaming=live)
+        self.settings = TurnSettings(live_streaming=live, paced_messages=False)
         self._request_seconds = request_seconds
         self._turns = 0
         self.messenger: HikariMessenger

@@ -8,6 +8,7 @@ a graceful stop owes is posted only where nothing before it was.
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from random import Random
 from typing import Final, Literal
 
 import structlog
@@ -16,7 +17,17 @@ from msgspec import Struct
 from actors.errors import LeaseLostError
 from actors.generation.journal import Journal
 from actors.generation.start import StartTurn
-from actors.ports import Clock, Draft, NotSent, SenderPort, SendRequest, SendResult, Sent
+from actors.ports import (
+    Clock,
+    Draft,
+    NotSent,
+    SenderPort,
+    SendRequest,
+    SendResult,
+    Sent,
+    StopSignal,
+)
+from actors.text.pacing import delay_seconds, pause_seconds
 from events.errors import EventLogError
 from events.generation import Flush
 
@@ -39,7 +50,12 @@ class Deliverer:
     """Posts the pieces of flushes in order."""
 
     def __init__(
-        self, sender: SenderPort, journal: Journal, clock: Clock, start: StartTurn
+        self,
+        sender: SenderPort,
+        journal: Journal,
+        clock: Clock,
+        start: StartTurn,
+        stop: StopSignal,
     ) -> None:
         self._sender = sender
         self._journal = journal
@@ -48,6 +64,12 @@ class Deliverer:
         self._queue: asyncio.Queue[_Errand | None] = asyncio.Queue()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._stop = stop
+        self._pauses = Random(f"{start.seed}/pauses")  # noqa: S311 - style, not secrets
+        self._posted_at: float | None = None
+        settings = start.settings
+        # Whoever waited through a crash has waited long enough.
+        self._is_paced = settings.paced_messages and settings.live_streaming and start.epoch == 0
         self._stopped = False
         self._flushes: dict[int, Flush] = {}
         self._delivered: dict[tuple[int, int], int] = {}
@@ -164,10 +186,35 @@ class Deliverer:
                 outcome="fenced",
                 reason=type(error).__name__,
             )
-        return await self._send(errand)
+        return await self._send(errand, await self._pace(errand))
 
-    async def _send(self, errand: _Errand) -> SendResult:
-        request = self._request(errand)
+    async def _pace(self, errand: _Errand) -> float:
+        """Wait as long as a typist would take for a follow-up message; a stop ends the wait.
+
+        Returns:
+            The milliseconds waited.
+        """
+        if not self._is_paced or errand.owed or self._posted_at is None:
+            return 0.0
+        began = self._clock.monotonic()
+        content = errand.flush.pieces[errand.piece].content
+        pause = pause_seconds(self._pauses) if errand.piece else 0.0
+        await self._unless_stopped(delay_seconds(content, began - self._posted_at) + pause)
+        return round((self._clock.monotonic() - began) * 1_000, 3)
+
+    async def _unless_stopped(self, seconds: float) -> None:
+        waits = [
+            asyncio.ensure_future(self._clock.sleep(seconds)),
+            asyncio.ensure_future(self._stop.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+
+    async def _send(self, errand: _Errand, pacing_ms: float) -> SendResult:
+        request = self._request(errand, pacing_ms)
         for pause in (*BACKOFF_SECONDS, None):
             result = await self._sender.send(request)
             if (
@@ -182,7 +229,7 @@ class Deliverer:
             await self._clock.sleep(pause)
         raise AssertionError
 
-    def _request(self, errand: _Errand) -> SendRequest:
+    def _request(self, errand: _Errand, pacing_ms: float) -> SendRequest:
         start = self._start
         return SendRequest(
             turn_id=start.turn_id,
@@ -196,11 +243,13 @@ class Deliverer:
                 reply_to=None if self._delivered else start.trigger.message_id,
             ),
             owed=errand.owed,
+            pacing_ms=pacing_ms,
         )
 
     def _account(self, errand: _Errand, result: SendResult) -> None:
         if isinstance(result, Sent):
             self._delivered[errand.flush.flush, errand.piece] = result.message_id
+            self._posted_at = self._clock.monotonic()
             return
         if result.outcome == "stopped" or result.reason == "stopped":
             self._stopped = True

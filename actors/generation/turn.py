@@ -89,7 +89,9 @@ class Turn:
         self, journal: Journal, state: core.TextState, found: Takeover | None = None
     ) -> None:
         self._journal = journal
-        self._deliverer = Deliverer(self._world.sender, journal, self._world.clock, self._start)
+        self._deliverer = Deliverer(
+            self._world.sender, journal, self._world.clock, self._start, self._stop
+        )
         self._exits.push_async_callback(journal.aclose)
         self._exits.push_async_callback(self._deliverer.aclose)
         self._answer = Answer(

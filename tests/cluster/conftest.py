@@ -45,6 +45,7 @@ api_keys = ["sk-not-to-be-seen"]
 [chat]
 model = "main/loopback"
 history_messages = 5
+paced_messages = false
 {more}
 """
 

@@ -50,6 +50,6 @@ async def test_the_demo_shows_its_four_scenes_and_leaves_a_log_that_the_commands
     assert "turn_recovered" in replayed
     query = "SELECT count(*) AS n FROM receipts"
     code, counted = await rejoinder(tmp_path, "sql", query, "--format", "json", *arguments)
-    assert json.loads(counted) == [{"n": 10}]
+    assert json.loads(counted) == [{"n": 9}]
     code, refused = await rejoinder(tmp_path, "sql", "DELETE FROM events", *arguments)
     assert code == 1, refused

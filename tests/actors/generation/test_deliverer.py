@@ -1,0 +1,128 @@
+"""Pacing: follow-up messages come as a typist would send them, and a stop ends the wait."""
+
+import asyncio
+
+import pytest
+
+from actors.generation.deliverer import Deliverer
+from actors.generation.journal import Journal
+from actors.generation.start import StartTurn
+from actors.ports import HistoryMessage, NotSent, SendRequest, SendResult, Sent
+from events.base import ChannelId, MessageId, Position, Scope, TurnId
+from events.generation import Flush, Piece
+from events.turn import TurnSettings
+from tests.actors.log_ports import LocalEndpoint, log_client
+from tests.actors.test_turn_router import ROUTE, fresh, trigger
+from tests.fakes import ManualClock
+
+
+class PromptSender:
+    """Posts at once; once its turn is stopped it refuses."""
+
+    def __init__(self, stop: asyncio.Event) -> None:
+        self.sent: list[SendRequest] = []
+        self.arrived = asyncio.Event()
+        self._stop = stop
+
+    async def send(self, request: SendRequest) -> SendResult:
+        """Remember the request."""
+        where = {"flush": request.flush, "piece": request.piece}
+        if self._stop.is_set():
+            return NotSent(attempt=None, outcome="stopped", reason="stopped", **where)
+        self.sent.append(request)
+        self.arrived.set()
+        return Sent(attempt=len(self.sent), message_id=MessageId(len(self.sent)), **where)
+
+    async def settle(self, turn_id: TurnId, scope: Scope, epoch: int) -> list[SendResult]:
+        """Never called here."""
+        raise AssertionError(turn_id, scope, epoch)
+
+    async def typing(self, channel_id: ChannelId) -> None:
+        """Show nothing."""
+
+    async def history(
+        self, channel_id: ChannelId, *, before: MessageId | None, limit: int
+    ) -> list[HistoryMessage]:
+        """Never called here."""
+        raise AssertionError(channel_id, before, limit)
+
+
+class Desk:
+    """A deliverer on a clock that stands still."""
+
+    def __init__(self, *, is_paced: bool = True, epoch: int = 0) -> None:
+        self.clock = ManualClock()
+        self.stop = asyncio.Event()
+        self.sender = PromptSender(self.stop)
+        start = StartTurn(
+            turn_id=fresh(1),
+            epoch=epoch,
+            trigger=trigger(1),
+            trigger_position=Position(1),
+            trigger_seq=1,
+            persona="Rejoinder",
+            system_prompt="",
+            models=(ROUTE,),
+            settings=TurnSettings(paced_messages=is_paced),
+            seed=1,
+            history_limit=0,
+        )
+        journal = Journal(
+            log_client(LocalEndpoint(), self.clock),
+            self.clock,
+            fresh(1),
+            start.scope,
+            epoch=0,
+            seq=0,
+        )
+        self.deliverer = Deliverer(self.sender, journal, self.clock, start, self.stop)
+
+    def put(self, number: int, content: str = "Hello.") -> None:
+        """Queue a flush of one message."""
+        piece = Piece(content=content, start=0, end=len(content))
+        self.deliverer.put(
+            Flush(flush=number, text=content, boundary="newline", start=0, end=6, pieces=(piece,))
+        )
+
+
+async def test_t90_the_first_message_comes_at_once_and_the_next_after_a_typists_time() -> None:
+    """A wall of instant messages does not read like somebody who writes."""
+    desk = Desk()
+    desk.put(1)
+    desk.put(2)
+    await desk.clock.until_someone_sleeps()
+    assert len(desk.sender.sent) == 1
+
+    await desk.clock.advance(0.75)
+    await desk.deliverer.settled()
+
+    assert [one.pacing_ms for one in desk.sender.sent] == [0.0, 750.0]
+    await desk.deliverer.aclose()
+
+
+async def test_t93_a_stop_ends_the_wait_and_nothing_more_is_sent() -> None:
+    """A stop that waits for the whole delay feels ignored."""
+    desk = Desk()
+    desk.put(1)
+    desk.put(2)
+    await desk.clock.until_someone_sleeps()
+
+    desk.stop.set()
+    await desk.deliverer.settled()
+
+    assert len(desk.sender.sent) == 1
+    assert desk.deliverer.withheld == {"stop": len("Hello.")}
+    await desk.deliverer.aclose()
+
+
+@pytest.mark.parametrize("desk", [{"is_paced": False}, {"epoch": 1}], ids=["T89", "recovered"])
+async def test_unpaced_and_recovered_answers_do_not_wait(desk: dict[str, int]) -> None:
+    """Whoever waited through a crash has waited long enough."""
+    one = Desk(**desk)  # type: ignore[arg-type]
+    one.put(1)
+    one.put(2)
+
+    await one.deliverer.settled()
+
+    assert len(one.sender.sent) == 2
+    await one.deliverer.aclose()
