@@ -196,6 +196,11 @@ class Stack:
         """Run a turn in a task; to cancel it is what a crash of its process is."""
         return asyncio.create_task(Turn(self.world(), start).run())
 
+    async def run_to_end(self, start: StartTurn) -> TurnEnded:
+        """Run a turn and return how it ended, checked as `end_of` does."""
+        await self.run(start)
+        return await self.end_of(start.turn_id)
+
     async def stop(self, start: StartTurn, kind: StopKind = "stop") -> Position:
         """Record a stop of the turn, and return its position once it is durable."""
         stop = StopRequested(turn_id=start.turn_id, requester=str(self.author_id), stop=kind)
