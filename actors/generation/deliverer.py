@@ -61,7 +61,7 @@ class Deliverer:
         self._journal = journal
         self._clock = clock
         self._start = start
-        self._queue: asyncio.Queue[_Errand | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Errand] = asyncio.Queue()
         self._idle = asyncio.Event()
         self._idle.set()
         self._stop = stop
@@ -70,7 +70,6 @@ class Deliverer:
         settings = start.settings
         # Whoever waited through a crash has waited long enough.
         self._is_paced = settings.paced_messages and settings.live_streaming and start.epoch == 0
-        self._stopped = False
         self._flushes: dict[int, Flush] = {}
         self._delivered: dict[tuple[int, int], int] = {}
         self._task: asyncio.Task[None] | None = None
@@ -108,10 +107,6 @@ class Deliverer:
             for piece in range(len(flush.pieces)):
                 if (flush.flush, piece) not in self._delivered:
                     self._withhold(flush, piece, rule)
-
-    def stop(self) -> None:
-        """Make no attempt again that did not leave; the sender refuses what waits."""
-        self._stopped = True
 
     async def settled(self) -> None:
         """Return once nothing waits and nothing is under way."""
@@ -162,9 +157,7 @@ class Deliverer:
 
     async def _run(self) -> None:
         while True:
-            errand = await self._queue.get()
-            if errand is not None:
-                await self._deliver(errand)
+            await self._deliver(await self._queue.get())
             if self._queue.empty():
                 self._idle.set()
 
@@ -221,12 +214,11 @@ class Deliverer:
                 isinstance(result, Sent)
                 or result.outcome != "pre_dispatch"
                 or result.reason == "stopped"
-                or self._stopped
                 or pause is None
             ):
                 return result
             _log.warning("send_not_dispatched", reason=result.reason, again_in=pause)
-            await self._clock.sleep(pause)
+            await self._unless_stopped(pause)
         raise AssertionError
 
     def _request(self, errand: _Errand, pacing_ms: float) -> SendRequest:
@@ -252,7 +244,6 @@ class Deliverer:
             self._posted_at = self._clock.monotonic()
             return
         if result.outcome == "stopped" or result.reason == "stopped":
-            self._stopped = True
             self._withhold(errand.flush, errand.piece, "stop")
             return
         self._end(result)

@@ -9,10 +9,12 @@ from typing import Final, Literal
 from actors.errors import TransportError
 from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
-from actors.ports import Clock, HttpStream, Transport
-from actors.providers.adapter import ContextItem, ModelRoute, Provider
-from actors.providers.framing import BodyFramer, Payload
-from actors.providers.sse import OversizedError
+from actors.generation.world import World
+from actors.ports import HttpStream
+from actors.providers.adapter import ContextItem, ModelRoute
+from actors.providers.framing import BodyFramer, is_success
+from actors.providers.registry import provider_for
+from actors.providers.sse import OversizedError, Payload
 from events.generation import (
     Chunk,
     FunctionCall,
@@ -31,25 +33,17 @@ KEY_MARK: Final = "[key]"
 class Reading:
     """Runs one request; `run` may be cancelled at any point and then closes as `stopped`."""
 
-    def __init__(  # noqa: PLR0913 - the parts that it joins
-        self,
-        provider: Provider,
-        transport: Transport,
-        clock: Clock,
-        journal: Journal,
-        answer: Answer,
-        *,
-        route: ModelRoute,
-        request: int,
+    def __init__(
+        self, world: World, journal: Journal, answer: Answer, route: ModelRoute, request: int
     ) -> None:
-        self._provider = provider
-        self._transport = transport
-        self._clock = clock
+        self._provider = provider_for(route.kind)
+        self._transport = world.transport
+        self._clock = world.clock
         self._journal = journal
         self._answer = answer
         self._route = route
         self._request = request
-        self._adapter = provider.reader()
+        self._adapter = self._provider.reader()
         self._opened_at = 0.0
         self._status: int | None = None
         self._retry_after: float | None = None
@@ -124,7 +118,7 @@ class Reading:
 
     def _understood(self, payload: Payload) -> list[Chunk]:
         status = self._status or 200
-        if 200 <= status < 300:  # noqa: PLR2004 - HTTP's success class
+        if is_success(status):
             return self._adapter.feed(payload.text)
         return self._adapter.fail(status, payload.text, self._retry_after)
 

@@ -53,6 +53,11 @@ class Takeover(Struct, frozen=True, kw_only=True):
     """Its status, where it had ended after all; nothing was changed then."""
 
 
+def new_journal(world: World, start: StartTurn, *, seq: int) -> Journal:
+    """Return the turn's writer at its epoch, behind the event `seq` of its stream."""
+    return Journal(world.log, world.clock, start.turn_id, start.scope, epoch=start.epoch, seq=seq)
+
+
 async def take_over(world: World, start: StartTurn, beginning: TurnStarted) -> Takeover:
     """Fence off the turn's earlier process and return what it left.
 
@@ -87,14 +92,7 @@ async def _claim(
     world: World, start: StartTurn, beginning: TurnStarted, history: Sequence[Recorded], left: Left
 ) -> Takeover:
     events = [recorded.event for recorded in history]
-    journal = Journal(
-        world.log,
-        world.clock,
-        start.turn_id,
-        start.scope,
-        epoch=start.epoch,
-        seq=len(history),
-    )
+    journal = new_journal(world, start, seq=len(history))
     rebuilt = rebuild(history, lambda kind: provider_for(kind).reader())
     text = _text_of(events, rebuilt)
     last = events[-1] if events else None

@@ -7,7 +7,7 @@ how the turn ends; each ending says what became of every character that was rece
 import asyncio
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import structlog
 
@@ -19,11 +19,10 @@ from actors.generation.journal import Journal
 from actors.generation.reading import Reading
 from actors.generation.start import StartTurn, TurnResult
 from actors.generation.stopping import StopWatch
-from actors.generation.takeover import Takeover, take_over
+from actors.generation.takeover import Takeover, new_journal, take_over
 from actors.generation.typing_indicator import TypingIndicator
 from actors.generation.world import World
 from actors.ports import Draft, SendRequest
-from actors.providers.registry import provider_for
 from actors.text import core
 from events.base import turn_stream
 from events.errors import EventLogError, FencedError
@@ -41,6 +40,8 @@ GIVEN_UP: Final[dict[RecoveryDecision, tuple[str, TurnStatus, str | None]]] = {
     "give_up": ("crash", "given_up", None),
 }
 """What a recovery that delivers nothing more ends in: the rule, the status, the reason."""
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -74,7 +75,9 @@ class Turn:
 
     async def _run(self) -> TurnStatus:
         if self._start.epoch == 0:
-            self._begin(self._new_journal(seq=0), core.initial(self._text_config()))
+            self._begin(
+                new_journal(self._world, self._start, seq=0), core.initial(self._text_config())
+            )
             self._journal.add(self._started())
             return await self._generate("first")
         found = await take_over(self._world, self._start, self._started())
@@ -112,22 +115,19 @@ class Turn:
         start = self._start
         self._typing = TypingIndicator(self._world.sender, self._world.clock, start.channel_id)
         self._exits.push_async_callback(self._end_typing)
-        history = await self._world.sender.history(
-            start.channel_id, before=start.trigger.message_id, limit=start.history_limit
+        history = await self._until_interrupted(
+            self._world.sender.history(
+                start.channel_id, before=start.trigger.message_id, limit=start.history_limit
+            )
         )
+        if history is None or self._is_interrupted:
+            await self._end_typing()
+            return await self._interrupted()
         context = conversation(start, history)
         reading: Reading | None = None
         for number, route in enumerate(start.models):
             self._requests += 1
-            reading = Reading(
-                provider_for(route.kind),
-                self._world.transport,
-                self._world.clock,
-                self._journal,
-                self._answer,
-                route=route,
-                request=self._requests,
-            )
+            reading = Reading(self._world, self._journal, self._answer, route, self._requests)
             run = reading.run(attempt if number == 0 else "fallback", context)
             await self._until_interrupted(run)
             if reading.fault is None or self._answer.received or self._is_interrupted:
@@ -172,8 +172,8 @@ class Turn:
             self._stop.is_set() or self._deliverer.ended.is_set() or self._journal.failed.is_set()
         )
 
-    async def _until_interrupted(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` until it is done, or cancel it at a stop or at the end of delivery."""
+    async def _until_interrupted(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what `work` gives, or cancel it at a stop or at the end of delivery: None."""
         task = asyncio.create_task(work)
         watchers = [
             asyncio.ensure_future(signal)
@@ -190,8 +190,7 @@ class Turn:
             for one in (task, *watchers):
                 one.cancel()
             await asyncio.gather(task, *watchers, return_exceptions=True)
-        if not unfinished:
-            task.result()
+        return None if unfinished else task.result()
 
     async def _interrupted(self) -> TurnStatus:
         if self._journal.failed.is_set():
@@ -204,7 +203,6 @@ class Turn:
         """End by a stop: what waits is withheld; the rest is flushed where that leaves no hole."""
         request = self._stop.request
         assert request is not None
-        self._deliverer.stop()
         self._journal.add(
             StopObserved(
                 position=self._stop.position, stop=request.stop, requester=request.requester
@@ -265,17 +263,6 @@ class Turn:
         return await self._end("recovered")
 
     # -- shared ------------------------------------------------------------------------------
-
-    def _new_journal(self, seq: int) -> Journal:
-        start = self._start
-        return Journal(
-            self._world.log,
-            self._world.clock,
-            start.turn_id,
-            start.scope,
-            epoch=start.epoch,
-            seq=seq,
-        )
 
     def _text_config(self) -> core.TextConfig:
         return core.config_of(self._start.settings, self._start.seed)

@@ -7,7 +7,7 @@ import pytest
 
 from bot.loopback.discord.faults import Fault as DiscordFault
 from bot.loopback.script import Answer, say
-from events.delivery import Receipt, SendAttempt
+from events.delivery import Receipt, SendAttempt, SendFailed
 from events.generation import RawChunk
 from events.turn import StopKind, StopObserved
 from tests.stack import Stack
@@ -31,6 +31,38 @@ async def test_t144a_a_stop_while_the_provider_is_silent_acts_at_once(stack: Sta
     assert request.ending == "client_closed"
     assert closed_after < 0.3
     assert stack.contents() == []
+
+
+async def test_p123_a_stop_before_the_request_asks_nobody(stack: Stack) -> None:
+    """A Discord that hangs over the channel's past must not hold up the stop."""
+    stack.discord.fail(DiscordFault(route="history", action="hang"))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.discord.until(lambda: stack.discord.held == 1)
+
+    await stack.stop(start)
+    await asyncio.wait_for(running, 0.3)
+
+    ended = await stack.end_of(start.turn_id)
+    assert (ended.status, ended.requests) == ("stopped_by_user", 0)
+    assert stack.provider.requests == []
+
+
+async def test_a_stop_while_discord_cannot_be_reached_ends_the_turn_as_stopped(
+    stack: Stack,
+) -> None:
+    """The pause before another try is no reason to wait, nor the failure one to report."""
+    stack.provider.script(Answer(pieces=("One.\nTw", "o"), gates={1: asyncio.Event()}))
+    start = await stack.ask()
+    await stack.discord.close()
+    running = stack.run(start)
+    await stack.until(start.turn_id, SendFailed)
+
+    await stack.stop(start)
+    await asyncio.wait_for(running, 0.5)
+
+    ended = await stack.end_of(start.turn_id)
+    assert (ended.status, ended.withheld["stop"]) == ("stopped_by_user", len("One.Tw"))
 
 
 async def test_pt131_a_stop_flushes_what_was_written_and_waits_for_no_more(stack: Stack) -> None:
