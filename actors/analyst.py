@@ -7,13 +7,13 @@ DuckDB works in threads, so that a long query holds up neither the following nor
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import structlog
 
+from actors.errors import FailureError
 from actors.ports import LogPort
 from actors.read_models.read_models import ReadModels
 from actors.table import Table
@@ -35,26 +35,35 @@ class Analyst:
         self._following: asyncio.Task[None] | None = None
         self._position = Position(0)
         self._advanced = asyncio.Condition()
+        self._is_following = False
 
     async def start(self) -> None:
         """Open the file and follow the log from where it ends."""
         self._models = await asyncio.to_thread(ReadModels, self._path)
         self._position = await self._agreed(self._models)
+        self._is_following = True
         self._following = asyncio.create_task(self._follow(self._models))
 
     async def aclose(self) -> None:
         """Stop following and close the file."""
         if self._following is not None:
             self._following.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._following
+            await asyncio.gather(self._following, return_exceptions=True)
         if self._models is not None:
             await asyncio.to_thread(self._models.close)
 
     async def reached(self, position: Position) -> None:
-        """Return once the figures know the event at `position`."""
+        """Return once the figures know the event at `position`.
+
+        Raises:
+            FailureError: They will not: the analyst no longer follows the log.
+        """
         async with self._advanced:
-            await self._advanced.wait_for(lambda: self._position >= position)
+            await self._advanced.wait_for(
+                lambda: self._position >= position or not self._is_following
+            )
+        if self._position < position:
+            raise FailureError("the analyst no longer follows the log")
 
     async def turns(self, limit: int) -> Table:
         """Return the most recent `limit` turns, the latest first."""
@@ -92,6 +101,21 @@ class Analyst:
         return self._models
 
     async def _follow(self, models: ReadModels) -> None:
+        """Follow the log; a model that does not go on is made anew from the log's beginning."""
+        try:
+            while True:
+                try:
+                    await self._follow_on(models)
+                except FailureError as error:
+                    _log.exception("read_models_failed", position=self._position, reason=str(error))
+                    await asyncio.to_thread(models.rebuild)
+                    self._position = Position(0)
+        finally:
+            async with self._advanced:
+                self._is_following = False
+                self._advanced.notify_all()
+
+    async def _follow_on(self, models: ReadModels) -> None:
         subscription = self._log.subscribe(None, self._position)
         try:
             async for batch in subscription:
@@ -99,8 +123,5 @@ class Analyst:
                 async with self._advanced:
                     self._position = batch[-1].position
                     self._advanced.notify_all()
-        except Exception:
-            _log.exception("analyst_stopped_following", position=self._position)
-            raise
         finally:
             await subscription.aclose()
