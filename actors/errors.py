@@ -5,7 +5,8 @@ ActorError
 │   └── SqlRefusedError     not one read-only SELECT, or over a limit
 └── FailureError            the world's fault: recorded, then recovered from
     ├── TransportError      a provider's HTTP exchange broke; `end` says how
-    └── LeaseLostError      the log did not answer for 10 s: close the stream, end
+    ├── LeaseLostError      the log did not answer for 10 s: close the stream, end
+    └── ClusterUnreachableError  nobody answers at the cluster's address: tell the operator
 """
 
 from typing_extensions import override
@@ -52,3 +53,15 @@ class LeaseLostError(FailureError):
 
 class SqlRefusedError(RefusalError):
     """A person's SQL that the gate does not let through, or that ran over a limit."""
+
+
+class ClusterUnreachableError(FailureError):
+    """Nobody listens where the configuration has the Ray cluster."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        self.address = address
+
+    @override
+    def __str__(self) -> str:
+        return f"no Ray cluster answers at {self.address}, expected host:port of its head"

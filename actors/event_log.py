@@ -90,11 +90,6 @@ class EventLogHost:
         if (feed := self._feeds.get(name)) is not None:
             await feed.unwatch(stream)
 
-    async def unfeed(self, name: str) -> None:
-        """End the feed `name`, if it is open here."""
-        if (feed := self._feeds.pop(name, None)) is not None:
-            await feed.aclose()
-
     async def aclose(self) -> None:
         """Close the log; what was acknowledged stays durable."""
         if self._log is not None:

@@ -156,14 +156,22 @@ class _RayFeed(Feed):
             ray.cancel(self._stream)
 
 
+async def answered(call: Awaitable[T]) -> T:
+    """Return what an actor answers; what it raises on purpose is raised, as it was there."""
+    try:
+        return await call
+    except RayTaskError as error:
+        if isinstance(error.cause, ActorError | EventLogError):
+            raise error.cause from error
+        raise
+
+
 async def until_answered(call: Callable[[], Awaitable[T]], clock: Clock) -> T:
-    """Repeat `call` until its actor answers; what the actor raises is raised, as it was there."""
+    """Repeat `call` until its actor answers, as `answered` does."""
     while True:
         try:
-            return await call()
-        except RayTaskError as error:
-            if isinstance(error.cause, ActorError | EventLogError):
-                raise error.cause from error
+            return await answered(call())
+        except RayTaskError:
             raise
         except RayError as error:
             _log.debug("actor_unavailable", reason=type(error).__name__)

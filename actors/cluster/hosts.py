@@ -6,7 +6,6 @@ stands in the log.
 
 import asyncio
 import os
-from typing import Any
 
 from msgspec import Struct
 
@@ -138,7 +137,3 @@ class TurnRouterHost:
                 spec.identities,
             )
         return self._router
-
-
-HostArguments = tuple[Any, ...]
-"""Constructor arguments of a host, handles included."""

@@ -18,12 +18,20 @@ import structlog
 from msgspec import Struct
 from ray.exceptions import RayError
 
-from actors.cluster.adapters import ActorName, Handle, RayLogEndpoint, is_lost, until_answered
+from actors.cluster.adapters import (
+    ActorName,
+    Handle,
+    RayLogEndpoint,
+    answered,
+    is_lost,
+    until_answered,
+)
 from actors.cluster.analyst_host import AnalystHost
 from actors.cluster.hosts import RouterSpec, TurnRouterHost
 from actors.cluster.local_ray import start_local_ray, stop_local_ray
 from actors.cluster.sender_host import SenderHost
 from actors.cluster.spawning import spawn_lasting
+from actors.errors import ClusterUnreachableError
 from actors.event_log import EventLogHost
 from actors.log_client import LogClient
 from actors.log_owner import open_owned
@@ -35,6 +43,8 @@ from events.turn import StopKind, TriggerReceived
 
 LOG_NODE: Final = {"role": "log"}
 """Label of the node where disk and token are, on a cluster."""
+REACH_SECONDS: Final = 3.0
+"""Longest wait for a cluster to answer at all."""
 CLOSE_SECONDS: Final = 10.0
 """Longest wait for an actor to close by itself."""
 
@@ -96,10 +106,11 @@ class Runtime:
 
         Raises:
             LogLockedError: Somebody else has the log's file open.
+            ClusterUnreachableError: Nobody answers at the cluster's address.
         """
         spec = self._spec
         if not ray.is_initialized():
-            self._connect()
+            await self._connect()
         labels = LOG_NODE if spec.address else None
         log, sender, router, analyst = (
             ActorName(name=name, namespace=spec.instance)
@@ -107,7 +118,7 @@ class Runtime:
         )
         open_log = partial(open_owned, spec.directory)
         self._log = spawn_lasting(EventLogHost, log, open_log, labels=labels)
-        damage = await self._log.damage.remote()
+        damage = await answered(self._log.damage.remote())
         if damage is not None:
             _log.error("event_log_damaged", damage=damage)
         self._sender = spawn_lasting(
@@ -123,8 +134,10 @@ class Runtime:
         self._watching = asyncio.create_task(self._keep_serving())
         await self._analyst.ready.remote()
 
-    def _connect(self) -> None:
+    async def _connect(self) -> None:
         spec = self._spec
+        if spec.address:
+            await check_reachable(spec.address)
         self._owns_ray = True
         if spec.address:
             ray.init(spec.address, log_to_driver=spec.shows_logs)
@@ -214,6 +227,22 @@ class Runtime:
                 await _close(handle)
         if self._owns_ray:
             stop_local_ray(self._spec.directory)
+
+
+async def check_reachable(address: str) -> None:
+    """Return if somebody listens at `address`; Ray itself would try for minutes.
+
+    Raises:
+        ClusterUnreachableError: Nobody does, or the address is none.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        async with asyncio.timeout(REACH_SECONDS):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ClusterUnreachableError(address) from error
+    writer.close()
+    await writer.wait_closed()
 
 
 async def _close(handle: Handle) -> None:

@@ -130,7 +130,7 @@ class _LocalFeed:
     async def lose(self) -> None:
         """End it as a death would."""
         self._is_lost = True
-        await self._host.unfeed(self._name)
+        await self.aclose()
 
     async def watch(self, stream: StreamId, after: Position) -> None:
         await self._host.watch(self._name, stream, after)
@@ -139,7 +139,10 @@ class _LocalFeed:
         await self._host.unwatch(self._name, stream)
 
     async def aclose(self) -> None:
-        await self._host.unfeed(self._name)
+        # Over Ray the call is cancelled; here its subscription is closed under it.
+        feeds = self._host._feeds  # pyright: ignore[reportPrivateUsage] - as said
+        if (feed := feeds.get(self._name)) is not None:
+            await feed.aclose()
 
 
 def log_client(endpoint: Endpoint | None = None, clock: Clock | None = None) -> LogClient:
