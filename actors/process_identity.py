@@ -1,7 +1,12 @@
 """A process, told apart from a later one that got its pid."""
 
+from typing import Final
+
 import psutil
 from msgspec import Struct
+
+TICK_SECONDS: Final = 0.01
+"""The kernel counts start times in ticks of a hundredth of a second."""
 
 
 class ProcessIdentity(Struct, frozen=True, kw_only=True):
@@ -25,7 +30,7 @@ def is_alive(identity: ProcessIdentity) -> bool:
     """Return whether exactly that process still runs (a zombie does not)."""
     try:
         process = psutil.Process(identity.pid)
-        same = abs(process.create_time() - identity.started) < 0.01  # noqa: PLR2004 - one tick
+        same = abs(process.create_time() - identity.started) < TICK_SECONDS
         return same and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False

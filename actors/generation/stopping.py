@@ -1,27 +1,26 @@
-"""A turn's stop, by push: the first `stop_requested` in its channel that names it."""
+"""A turn's stop, by push: the fold of its channel's stream from the trigger on."""
 
 import asyncio
 from contextlib import suppress
 
 from actors.ports import LogPort
-from events.base import ChannelId, Position, Recorded, TurnId, channel_stream
-from events.turn import StopRequested
+from events.base import ChannelId, Position, TurnId, channel_stream
+from projections import stops
+from projections.fold import fold
+from projections.stops import Stops
 
 
 class StopWatch:
-    """Follows a channel's stream from the trigger on; `ports.StopSignal` of one turn."""
+    """Follows a channel for one turn; its `ports.StopSignal`."""
 
     def __init__(
         self, log: LogPort, turn_id: TurnId, channel_id: ChannelId, after: Position
     ) -> None:
-        self._turn_id = turn_id
         self._subscription = log.subscribe((channel_stream(channel_id),), after)
         self._seen = asyncio.Event()
         self._task = asyncio.create_task(self._follow())
-        self.request: StopRequested | None = None
-        """The stop, once there is one."""
-        self.position = Position(0)
-        """Its place in the log."""
+        self.stops: Stops = stops.initial(turn_id)
+        """The stops of the turn so far."""
 
     def is_set(self) -> bool:
         """Return whether the turn has been stopped."""
@@ -40,15 +39,6 @@ class StopWatch:
 
     async def _follow(self) -> None:
         async for batch in self._subscription:
-            for recorded in batch:
-                self._look_at(recorded)
-
-    def _look_at(self, recorded: Recorded) -> None:
-        event = recorded.event
-        if (
-            isinstance(event, StopRequested)
-            and event.turn_id == self._turn_id
-            and self.request is None
-        ):
-            self.request, self.position = event, recorded.position
-            self._seen.set()
+            self.stops = fold(stops.evolve, self.stops, batch)
+            if self.stops.first is not None:
+                self._seen.set()

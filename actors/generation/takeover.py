@@ -22,12 +22,14 @@ from events.errors import ConcurrencyError
 from events.generation import Flush, RequestOpened
 from events.turn import (
     RecoveryDecision,
-    StopRequested,
     TurnEnded,
     TurnRecovered,
     TurnStarted,
     TurnStatus,
 )
+from projections import stops
+from projections.fold import fold
+from projections.stops import Stop
 
 
 class Takeover(Struct, frozen=True, kw_only=True):
@@ -84,7 +86,7 @@ class Left(Struct, frozen=True, kw_only=True):
 
     results: tuple[SendResult, ...]
     """The attempts."""
-    stop: StopRequested | None
+    stop: Stop | None
     """The first stop that names the turn."""
 
 
@@ -154,10 +156,6 @@ def _text_of(events: Sequence[Event], rebuilt: Rebuilt) -> _Text:
     )
 
 
-async def _stop_of(world: World, start: StartTurn) -> StopRequested | None:
-    stream = channel_stream(start.channel_id)
-    for recorded in await world.log.read(stream, after=start.trigger_seq):
-        event = recorded.event
-        if isinstance(event, StopRequested) and event.turn_id == start.turn_id:
-            return event
-    return None
+async def _stop_of(world: World, start: StartTurn) -> Stop | None:
+    past = await world.log.read(channel_stream(start.channel_id), after=start.trigger_seq)
+    return fold(stops.evolve, stops.initial(start.turn_id), past).first

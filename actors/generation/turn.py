@@ -27,7 +27,6 @@ from actors.text import core
 from events.base import turn_stream
 from events.errors import EventLogError, FencedError
 from events.turn import RecoveryDecision, StopObserved, TurnEnded, TurnStarted, TurnStatus
-from projections.stops import owes_flush
 
 QUIET_CODES: Final = {10003: "channel_deleted", 50001: "missing_access"}
 """Discord's refusals that end a turn without a word: there is nobody to tell."""
@@ -201,25 +200,23 @@ class Turn:
 
     async def _stopped(self) -> TurnStatus:
         """End by a stop: what waits is withheld; the rest is flushed where that leaves no hole."""
-        request = self._stop.request
-        assert request is not None
+        stop = self._stop.stops.first
+        assert stop is not None
         self._journal.add(
-            StopObserved(
-                position=self._stop.position, stop=request.stop, requester=request.requester
-            )
+            StopObserved(position=stop.position, stop=stop.stop, requester=stop.requester)
         )
         await self._deliverer.settled()
         if self._deliverer.ended.is_set():
             return await self._delivery_ended()
-        if owes_flush(request.stop) and not self._deliverer.withheld:
+        if self._stop.stops.is_flush_owed and not self._deliverer.withheld:
             self._answer.finish("stop")
             await self._deliverer.settled()
         else:
             self._answer.discard("stop")
         if self._deliverer.ended.is_set():
             return await self._delivery_ended()
-        status = "follow_up_interrupt" if request.stop == "follow_up" else "stopped_by_user"
-        return await self._end(status, stop_reason=request.stop)
+        status = "follow_up_interrupt" if stop.stop == "follow_up" else "stopped_by_user"
+        return await self._end(status, stop_reason=stop.stop)
 
     async def _delivery_ended(self) -> TurnStatus:
         """End after an attempt that nobody knows the outcome of, or that Discord refused."""

@@ -15,7 +15,8 @@ from msgspec import Struct
 from actors.ports import NotSent, SendResult, Sent
 from events.base import Event
 from events.generation import ProcessedChunk
-from events.turn import RecoveryDecision, StopRequested, TurnRecovered, TurnStarted
+from events.turn import RecoveryDecision, TurnRecovered, TurnStarted
+from projections.stops import Stop
 
 TRIES: Final = 3
 """How often a trigger is tried before it is given up."""
@@ -37,7 +38,7 @@ class Wreck(Struct, frozen=True, kw_only=True):
     """Its turn stream, oldest first."""
     results: Sequence[SendResult]
     """Its attempts, each with an outcome, oldest first."""
-    stop: StopRequested | None
+    stop: Stop | None
     """The first stop that names it."""
     started_at: datetime
     """When it started."""

@@ -1,7 +1,7 @@
 """The router over a log in memory: locks, queues, stops, and taking up what a crash left."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
@@ -17,6 +17,7 @@ from events.base import (
     MessageId,
     Position,
     Scope,
+    StreamId,
     TriggerId,
     TurnId,
     UserId,
@@ -121,18 +122,18 @@ class Scene:
             Identities(turn_id=lambda: fresh(next(numbers)), seed=lambda: 4),
         )
 
-    async def write(self, stream: str, *events: Event, turn: TurnId | None = None) -> None:
+    async def write(self, stream: StreamId, *events: Event, turn: TurnId | None = None) -> None:
         """Put events into the log as an earlier life would have left them."""
         scope = Scope(turn_id=turn, channel_id=CHANNEL)
         now = self.clock.now()
         await log_client(self.endpoint).append(
-            append_of(stream, [(one, now) for one in events], scope=scope)  # type: ignore[arg-type]
+            append_of(stream, [(one, now) for one in events], scope=scope)
         )
 
-    async def events(self, kind: Callable[..., Event]) -> list[Event]:
+    async def events(self, kind: type[Event]) -> list[Event]:
         """Return the channel's events of one kind."""
         recorded = await self.endpoint.log.read(channel_stream(CHANNEL))
-        return [one.event for one in recorded if isinstance(one.event, kind)]  # type: ignore[arg-type]
+        return [one.event for one in recorded if isinstance(one.event, kind)]
 
 
 def fresh(number: int) -> TurnId:

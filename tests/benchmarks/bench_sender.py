@@ -74,10 +74,10 @@ async def _compare(bare: Post, through: Post, channels: Sequence[ChannelId], mes
     ]
     best_bare = min((one for one, _ in rounds), key=lambda one: one[1])
     best_through = min((one for _, one in rounds), key=lambda one: one[1])
-    print(f"{len(channels)} channel(s), {messages} messages, best of {ROUNDS}")  # noqa: T201
+    print(f"{len(channels)} channel(s), {messages} messages, best of {ROUNDS}")  # noqa: T201 - what a benchmark is for
     _tell("bare hikari", *best_bare, messages)
     _tell("sender", *best_through, messages)
-    print(f"  time ratio {best_through[1] / best_bare[1]:.2f}")  # noqa: T201
+    print(f"  time ratio {best_through[1] / best_bare[1]:.2f}")  # noqa: T201 - what a benchmark is for
 
 
 async def _measure(
@@ -100,7 +100,7 @@ async def _measure(
 def _tell(name: str, latencies: list[float], seconds: float, messages: int) -> None:
     median = statistics.median(latencies)
     tail = statistics.quantiles(latencies, n=100)[98]
-    print(  # noqa: T201
+    print(  # noqa: T201 - what a benchmark is for
         f"  {name:<12} {median:7.2f} ms median {tail:7.2f} ms p99 {messages / seconds:7.0f} msg/s"
     )
 

@@ -34,7 +34,7 @@ def test_leftovers_are_ended_by_their_own_id_and_nobody_else(tmp_path: Path) -> 
     """Another bot's Ray on the same machine must live on."""
     sleeper = [sys.executable, "-c", "import signal; signal.pause()"]
     ours, others, stranger = (
-        subprocess.Popen(sleeper, env={INSTANCE: instance} if instance else {})  # noqa: S603
+        subprocess.Popen(sleeper, env={INSTANCE: instance} if instance else {})  # noqa: S603 - our own interpreter
         for instance in ("this-one", "another-one", "")
     )
     recycled = ProcessIdentity(pid=stranger.pid, started=1.0)

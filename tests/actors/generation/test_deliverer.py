@@ -115,14 +115,14 @@ async def test_t93_a_stop_ends_the_wait_and_nothing_more_is_sent() -> None:
     await desk.deliverer.aclose()
 
 
-@pytest.mark.parametrize("desk", [{"is_paced": False}, {"epoch": 1}], ids=["T89", "recovered"])
-async def test_unpaced_and_recovered_answers_do_not_wait(desk: dict[str, int]) -> None:
+@pytest.mark.parametrize(("is_paced", "epoch"), [(False, 0), (True, 1)], ids=["T89", "recovered"])
+async def test_unpaced_and_recovered_answers_do_not_wait(*, is_paced: bool, epoch: int) -> None:
     """Whoever waited through a crash has waited long enough."""
-    one = Desk(**desk)  # type: ignore[arg-type]
-    one.put(1)
-    one.put(2)
+    desk = Desk(is_paced=is_paced, epoch=epoch)
+    desk.put(1)
+    desk.put(2)
 
-    await one.deliverer.settled()
+    await desk.deliverer.settled()
 
-    assert len(one.sender.sent) == 2
-    await one.deliverer.aclose()
+    assert len(desk.sender.sent) == 2
+    await desk.deliverer.aclose()

@@ -6,21 +6,23 @@ import pytest
 
 from actors.ports import NotSent, SendResult, Sent
 from actors.rules.recovery import Wreck, decide_recovery
-from events.base import Event, MessageId, TurnId
+from events.base import Event, MessageId, Position
+from events.delivery import Outcome
 from events.generation import Chunk, ProcessedChunk
-from events.turn import RecoveryDecision, StopRequested, TurnRecovered
+from events.turn import RecoveryDecision, TurnRecovered
+from projections.stops import Stop
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = ProcessedChunk(request=1, chunks=(Chunk(type="text", text="Hi"),))
 EMPTY = ProcessedChunk(request=1, chunks=(Chunk(type="text"),))
 SENT = Sent(attempt=1, flush=1, piece=0, message_id=MessageId(5))
-STOP = StopRequested(turn_id=TurnId("t"), requester="7", stop="stop")
+STOP = Stop(position=Position(9), requester="7", stop="stop")
 AGAIN = TurnRecovered(epoch=1, found="no chunk received", decision="run_again")
 
 
-def failed(outcome: str) -> NotSent:
+def failed(outcome: Outcome) -> NotSent:
     """Return an attempt with that outcome."""
-    return NotSent(flush=1, piece=0, attempt=1, outcome=outcome, reason="x")  # type: ignore[arg-type]
+    return NotSent(flush=1, piece=0, attempt=1, outcome=outcome, reason="x")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +43,7 @@ def failed(outcome: str) -> NotSent:
 def test_the_log_alone_decides_what_becomes_of_a_lost_turn(
     events: tuple[Event, ...],
     results: tuple[SendResult, ...],
-    stop: StopRequested | None,
+    stop: Stop | None,
     age: int,
     decision: RecoveryDecision,
 ) -> None:
