@@ -14,6 +14,7 @@ from events.base import Append, Entry, Event, Scope, StreamId
 from events.delivery import Receipt, SendAttempt, SendFailed
 from events.errors import CodecError
 from events.generation import Flush, ProcessedChunk, RawChunk, RequestClosed, RequestOpened
+from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
 from events.spending import UsageReport
 from events.turn import (
     StopObserved,
@@ -42,6 +43,9 @@ AnyEvent = (
     | Receipt
     | SendFailed
     | UsageReport
+    | PersonaDefined
+    | PersonaRemoved
+    | SettingChanged
 )
 """Every event there is; `match` over it ends in `assert_never`."""
 

@@ -221,3 +221,7 @@ class Flush(Event, frozen=True, kw_only=True, tag="flush"):
     """The messages it gives, in order; none when it is blank."""
     withheld: dict[str, int] = field(default_factory=dict[str, int])
     """Characters withheld by rule: in this segment, and from the stream since the last flush."""
+    modifier: str = ""
+    """The sprite, or whose looks, its messages are spoken under; empty: the persona's own."""
+    is_copied: bool = False
+    """Whether `modifier` names somebody else and no sprite."""

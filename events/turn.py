@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from events.base import ChannelId, Event, GuildId, MessageId, TriggerId, TurnId, UserId
+from events.scene import Scene
 
 TriggerKind = Literal["mention", "reply", "direct", "word", "command"]
 """Why a message is a trigger: it mentions the bot, replies to it, is a DM, holds a trigger word."""
@@ -132,6 +133,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
     """Version of the code that ran the turn."""
     text_version: int
     """Version of the text core that cut the messages."""
+    scene: Scene = Scene()
+    """Who and what the text may name."""
 
 
 class StopObserved(Event, frozen=True, kw_only=True, tag="stop_observed"):

@@ -18,6 +18,7 @@ from events.generation import (
     RequestClosed,
     RequestOpened,
 )
+from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
 from events.spending import UsageReport
 from events.turn import (
     StopObserved,
@@ -37,6 +38,8 @@ Generation = RequestOpened | RawChunk | ProcessedChunk | RequestClosed | UsageRe
 """What a provider says."""
 Delivery = Flush | SendAttempt | Receipt | SendFailed
 """What becomes of it."""
+Configuration = PersonaDefined | PersonaRemoved | SettingChanged
+"""What a guild sets."""
 
 _EXCERPT: Final = 60
 
@@ -83,6 +86,8 @@ def summary(event: Event) -> str:
         return _life(known)
     if isinstance(known, Generation):
         return _generation(known)
+    if isinstance(known, Configuration):
+        return _configuration(known)
     return _delivery(known)
 
 
@@ -219,3 +224,17 @@ def excerpt(text: str) -> str:
     """Return `text` in quotes, on one line, at most 60 characters of it."""
     shown = text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
     return '"' + shown.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") + '"'
+
+
+def _configuration(event: Configuration) -> str:
+    match event:
+        case PersonaDefined():
+            return f"{event.by} defines the persona {event.persona.name}"
+        case PersonaRemoved():
+            return f"{event.by} removes the persona {event.name}"
+        case SettingChanged():
+            whose = f" of {event.persona}" if event.persona else ""
+            value = "the default" if event.value is None else event.value
+            return f"{event.by} sets {event.setting}{whose} to {value}"
+        case _:
+            assert_never(event)

@@ -37,6 +37,8 @@ from events.generation import (
     Thought,
     Usage,
 )
+from events.scene import Participant, Scene, ServerEmoji
+from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged, Sprite
 from events.spending import UsageReport
 from events.turn import (
     RecoveryDecision,
@@ -145,6 +147,35 @@ settings = st.builds(
     send_message_limit=st.integers(0, 50),
 )
 
+scenes = st.builds(
+    Scene,
+    aliases=st.lists(texts, max_size=2).map(tuple),
+    sprites=st.lists(words, max_size=2).map(tuple),
+    participants=st.lists(
+        st.builds(
+            Participant,
+            user_id=st.none() | user_ids,
+            names=st.lists(texts, min_size=1, max_size=2).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
+    emojis=st.lists(
+        st.builds(ServerEmoji, name=words, emoji_id=snowflakes, is_animated=st.booleans()),
+        max_size=2,
+    ).map(tuple),
+    recent_emojis=st.lists(words, max_size=2).map(tuple),
+    seen_labels=st.lists(texts, max_size=2).map(tuple),
+)
+sprites = st.builds(Sprite, key=words, image=texts, is_identity=st.booleans())
+personas = st.builds(
+    Persona,
+    name=texts,
+    avatar=texts,
+    triggers=st.lists(words, max_size=2).map(tuple),
+    prompt=texts,
+    sprites=st.lists(sprites, max_size=2).map(tuple),
+)
+
 EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
     TriggerReceived: st.builds(
         TriggerReceived,
@@ -183,6 +214,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         seed=st.integers(0, 2**63 - 1),
         code_version=words,
         text_version=ordinals,
+        scene=scenes,
     ),
     StopObserved: st.builds(
         StopObserved, position=ordinals, stop=one_of_literal(StopKind), requester=words
@@ -244,6 +276,8 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         end=counts,
         pieces=st.lists(pieces, max_size=2).map(tuple),
         withheld=withheld,
+        modifier=texts,
+        is_copied=st.booleans(),
     ),
     SendAttempt: st.builds(
         SendAttempt,
@@ -299,6 +333,15 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         cache_write_tokens=maybe_counts,
         reasoning_tokens=maybe_counts,
         cost_pico=maybe_counts,
+    ),
+    PersonaDefined: st.builds(PersonaDefined, persona=personas, by=user_ids),
+    PersonaRemoved: st.builds(PersonaRemoved, name=texts, by=user_ids),
+    SettingChanged: st.builds(
+        SettingChanged,
+        setting=words,
+        value=st.none() | st.booleans() | st.integers(0, 100) | texts,
+        persona=texts,
+        by=user_ids,
     ),
 }
 """One strategy an event type."""

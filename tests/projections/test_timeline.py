@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.base import Event, TriggerId
+from events.base import Event, TriggerId, UserId
 from events.codec import EVENT_TYPES, kind_of
 from events.delivery import SendFailed
 from events.generation import (
@@ -15,6 +15,7 @@ from events.generation import (
     RequestClosed,
     Thought,
 )
+from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged
 from events.turn import StopObserved, TriggerDropped, TurnRecovered
 from projections.timeline import excerpt, summary, timeline
 from tests.projections.histories import (
@@ -90,6 +91,19 @@ LINES: list[tuple[Event, str]] = [
     (
         report(tokens_in=9, cost=1_500_000),
         "measured: 9 in, unknown out, cost 0.000002 USD",
+    ),
+    (
+        PersonaDefined(persona=Persona(name="Ren"), by=UserId(77)),
+        "77 defines the persona Ren",
+    ),
+    (PersonaRemoved(name="Ren", by=UserId(77)), "77 removes the persona Ren"),
+    (
+        SettingChanged(setting="live_streaming", value=False, persona="Ren", by=UserId(77)),
+        "77 sets live_streaming of Ren to False",
+    ),
+    (
+        SettingChanged(setting="live_streaming", value=None, by=UserId(77)),
+        "77 sets live_streaming to the default",
     ),
 ]
 
