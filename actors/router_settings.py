@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from actors.providers.adapter import ModelRoute
 from events.base import TurnId
+from events.settings import Persona
 from events.turn import TurnSettings
 
 
@@ -14,8 +15,10 @@ class RouterSettings(Struct, frozen=True, kw_only=True):
 
     models: tuple[ModelRoute, ...]
     """The model route, the first tried first."""
-    system_prompts: dict[str, str]
-    """System prompt by persona."""
+    system_prompt: str
+    """What every persona's model is told first."""
+    personas: tuple[Persona, ...]
+    """Who the bot can be, at least one; the first is the main persona, the others are alters."""
     turn_settings: TurnSettings
     """Settings of a turn."""
     history_limit: int = 30

@@ -248,16 +248,14 @@ class TurnRouter:
         self, channel: _Channel, queued: Waiting, turn_id: TurnId, epoch: int
     ) -> StartTurn:
         settings, trigger = self._settings, queued.trigger
-        prompts = settings.system_prompts
-        persona = trigger.persona if trigger.persona in prompts else next(iter(prompts), "")
         return StartTurn(
             turn_id=turn_id,
             epoch=epoch,
             trigger=trigger,
             trigger_position=queued.position,
             trigger_seq=queued.seq,
-            persona=persona,
-            system_prompt=prompts.get(persona, ""),
+            personas=settings.personas,
+            system_prompt=settings.system_prompt,
             models=settings.models,
             settings=settings.turn_settings,
             seed=self._identities.seed(),

@@ -27,6 +27,7 @@ from bot.settings import PersonaSettings, Settings, part_model
 from bot.version import version
 from events.base import ChannelId, TurnId
 from events.errors import EventLogError
+from events.settings import Persona, Sprite
 from events.turn import StopKind, TriggerReceived
 
 NOT_STARTED: Final = 1
@@ -102,9 +103,8 @@ def runtime_spec(
         router=RouterSpec(
             settings=RouterSettings(
                 models=tuple(_route(settings, name) for name in (chat.model, *chat.fallbacks)),
-                system_prompts={
-                    one.name: _system_prompt(settings, one) for one in settings.personas
-                },
+                system_prompt=chat.system_prompt,
+                personas=tuple(_persona(one) for one in settings.personas),
                 turn_settings=chat.turn_settings(),
                 history_limit=chat.history_messages,
                 recover_within_seconds=chat.recover_within,
@@ -134,9 +134,14 @@ def _route(settings: Settings, name: str) -> ModelRoute:
     )
 
 
-def _system_prompt(settings: Settings, persona: PersonaSettings) -> str:
-    parts = (settings.chat.system_prompt, f"You are {persona.name}.", persona.prompt)
-    return "\n\n".join(part.strip() for part in parts if part.strip())
+def _persona(persona: PersonaSettings) -> Persona:
+    return Persona(
+        name=persona.name,
+        avatar=persona.avatar,
+        triggers=persona.triggers,
+        prompt=persona.prompt,
+        sprites=tuple(Sprite(key=key, image=image) for key, image in persona.sprites.items()),
+    )
 
 
 def _notices() -> Notices:

@@ -184,6 +184,8 @@ class Piece(Struct, frozen=True, kw_only=True):
     """End of it (exclusive)."""
     removed: int = 0
     """Characters of that range that the body does not stand for: a rule withheld them."""
+    is_table: bool = False
+    """Whether the body is the source of a table, which is posted as a picture."""
 
     @property
     def size(self) -> int:

@@ -38,6 +38,7 @@ from events.base import (
     turn_stream,
 )
 from events.codec import append_of
+from events.settings import Persona
 from events.turn import StopKind, StopRequested, TriggerReceived, TurnEnded, TurnSettings
 from projections.balance import balance
 from tests.actors.log_ports import LocalEndpoint, MortalEndpoint
@@ -184,7 +185,7 @@ class Stack:
             trigger=trigger,
             trigger_position=appended.position,
             trigger_seq=appended.seq,
-            persona="Rejoinder",
+            personas=(Persona(name="Rejoinder"),),
             system_prompt="Be kind.",
             models=(self.route(),),
             settings=self.settings,

@@ -136,7 +136,7 @@ chunks = st.builds(
     serving_provider=maybe_words,
     response_id=maybe_words,
 )
-pieces = st.builds(Piece, content=texts, start=counts, end=counts)
+pieces = st.builds(Piece, content=texts, start=counts, end=counts, is_table=st.booleans())
 settings = st.builds(
     TurnSettings,
     live_streaming=st.booleans(),

@@ -15,7 +15,7 @@ def conversation(start: StartTurn, history: Sequence[HistoryMessage]) -> tuple[C
     own turn are left out, and so is the trigger where the history repeats it.
     """
     skipped: Collection[MessageId | None] = {*start.waiting, start.trigger.message_id}
-    items = [ContextItem(role="system", content=start.system_prompt)] if start.system_prompt else []
+    items = [ContextItem(role="system", content=start.instructions)]
     for message in history:
         if message.message_id in skipped or not message.content.strip():
             continue

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from actors.providers.adapter import ModelRoute
 from events.base import ChannelId, MessageId, Position, Scope, TurnId
+from events.settings import Persona
 from events.turn import TriggerReceived, TurnSettings, TurnStarted, TurnStatus
 
 
@@ -22,10 +23,10 @@ class StartTurn(Struct, frozen=True, kw_only=True):
     """The trigger's place in the log; stops of this turn stand behind it."""
     trigger_seq: int
     """The trigger's place in its channel's stream."""
-    persona: str
-    """Who answers."""
+    personas: tuple[Persona, ...]
+    """Who the bot can be in that place, at least one; the first is the main persona."""
     system_prompt: str
-    """The system prompt in force, persona included."""
+    """What every persona's model is told first."""
     models: tuple[ModelRoute, ...]
     """The models to ask, the first tried first."""
     settings: TurnSettings
@@ -38,6 +39,25 @@ class StartTurn(Struct, frozen=True, kw_only=True):
     """Messages that still wait in the queue: no part of the history."""
     recover_within_seconds: float = 300.0
     """Oldest a turn without any chunk may be to be run again."""
+
+    @property
+    def persona(self) -> Persona:
+        """Who answers: the persona that is asked, the main one where there is none of that name."""
+        asked = self.trigger.persona.casefold()
+        found = (one for one in self.personas if one.name.casefold() == asked)
+        return next(found, self.personas[0])
+
+    @property
+    def instructions(self) -> str:
+        """The system prompt in force, persona included."""
+        persona = self.persona
+        parts = (self.system_prompt, f"You are {persona.name}.", persona.prompt)
+        return "\n\n".join(part.strip() for part in parts if part.strip())
+
+    @property
+    def is_alter(self) -> bool:
+        """Whether another persona than the main one answers."""
+        return self.persona is not self.personas[0]
 
     @property
     def channel_id(self) -> ChannelId:
@@ -64,8 +84,8 @@ class StartTurn(Struct, frozen=True, kw_only=True):
             author_id=trigger.author_id,
             author_name=trigger.author_name,
             prompt=trigger.content,
-            persona=self.persona,
-            system_prompt=self.system_prompt,
+            persona=self.persona.name,
+            system_prompt=self.instructions,
             models=tuple(f"{route.provider}/{route.model}" for route in self.models),
             settings=self.settings,
             seed=self.seed,

@@ -25,6 +25,7 @@ from events.base import (
     turn_stream,
 )
 from events.codec import append_of
+from events.settings import Persona
 from events.turn import (
     StopRequested,
     TriggerDropped,
@@ -116,7 +117,8 @@ class Scene:
             self.clock,
             RouterSettings(
                 models=(ROUTE,),
-                system_prompts={"Rejoinder": "Be kind."},
+                system_prompt="Be kind.",
+                personas=(Persona(name="Rejoinder"),),
                 turn_settings=TurnSettings(),
             ),
             Identities(turn_id=lambda: fresh(next(numbers)), seed=lambda: 4),

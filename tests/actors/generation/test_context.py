@@ -28,7 +28,7 @@ async def test_p175_messages_that_wait_for_their_own_turn_are_no_part_of_the_pas
     items = conversation(start, past)
 
     assert [(item.role, item.content) for item in items] == [
-        ("system", "Be kind."),
+        ("system", "Be kind.\n\nYou are Rejoinder."),
         ("user", "Bob: Hi"),
         ("model", "Hello Bob"),
         ("user", "Ann: And?"),

@@ -10,6 +10,7 @@ from actors.generation.start import StartTurn
 from actors.ports import HistoryMessage, NotSent, SendRequest, SendResult, Sent
 from events.base import ChannelId, MessageId, Position, Scope, TurnId
 from events.generation import Flush, Piece
+from events.settings import Persona
 from events.turn import TurnSettings
 from tests.actors.log_ports import LocalEndpoint, log_client
 from tests.actors.test_turn_router import ROUTE, fresh, trigger
@@ -60,7 +61,7 @@ class Desk:
             trigger=trigger(1),
             trigger_position=Position(1),
             trigger_seq=1,
-            persona="Rejoinder",
+            personas=(Persona(name="Rejoinder"),),
             system_prompt="",
             models=(ROUTE,),
             settings=TurnSettings(paced_messages=is_paced),

@@ -89,7 +89,7 @@ async def test_the_model_is_given_the_channels_past_without_the_trigger_twice(
 
     sent = stack.provider.requests[-1].body["messages"]
     assert [(one["role"], one["content"]) for one in sent] == [
-        ("system", "Be kind."),
+        ("system", "Be kind.\n\nYou are Rejoinder."),
         ("user", "Ann: Which colour?"),
         ("assistant", "Blue."),
         ("user", "Ann: Really?"),
