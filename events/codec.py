@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from events.base import Append, Entry, Event, Scope, StreamId
-from events.delivery import Receipt, SendAttempt, SendFailed
+from events.delivery import ButtonDisabled, Receipt, SendAttempt, SendFailed
 from events.errors import CodecError
 from events.generation import Flush, ProcessedChunk, RawChunk, RequestClosed, RequestOpened
 from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
@@ -42,6 +42,7 @@ AnyEvent = (
     | SendAttempt
     | Receipt
     | SendFailed
+    | ButtonDisabled
     | UsageReport
     | PersonaDefined
     | PersonaRemoved

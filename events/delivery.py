@@ -1,6 +1,6 @@
-"""Events of delivery: the promise to send, and its one outcome. Stream: delivery."""
+"""Events of delivery: the promise to send, its one outcome, and what befalls the message later."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from events.base import ChannelId, Event, MessageId
 
@@ -15,8 +15,15 @@ Outcome = Literal["pre_dispatch", "definite_refusal", "unconfirmed"]
 """
 
 
+COMPONENTS_REFUSED: Final = "components_refused"
+"""Reason of a `definite_refusal` that is about the message's buttons alone.
+
+It is the one refusal after which the same message is posted once more, without them.
+"""
+
+
 class SendAttempt(Event, frozen=True, kw_only=True, tag="send_attempt"):
-    """A message is about to be posted; durable before the request leaves."""
+    """A message is about to be posted; durable before the request leaves. Stream: delivery."""
 
     attempt: int
     """Ordinal in the turn, from 1; joins it to its `receipt` or `send_failed`."""
@@ -46,10 +53,15 @@ class SendAttempt(Event, frozen=True, kw_only=True, tag="send_attempt"):
     """Milliseconds waited for rate limits before the attempt."""
     sender: str = ""
     """Which life of the sender attempts it, so that no other takes the append for its own."""
+    part: int = 0
+    """Where a piece takes several messages, those before its last count from 1; the last is 0 and
+    stands for the piece."""
+    buttons: tuple[str, ...] = ()
+    """Custom ids of the buttons below it, in order."""
 
 
 class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
-    """Discord accepted an attempt."""
+    """Discord accepted an attempt. Stream: delivery."""
 
     attempt: int
     """The attempt."""
@@ -74,7 +86,7 @@ class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
 
 
 class SendFailed(Event, frozen=True, kw_only=True, tag="send_failed"):
-    """An attempt was not confirmed."""
+    """An attempt was not confirmed. Stream: delivery."""
 
     attempt: int
     """The attempt."""
@@ -90,3 +102,12 @@ class SendFailed(Event, frozen=True, kw_only=True, tag="send_failed"):
     """Milliseconds until the outcome was known."""
     tries: int = 0
     """Requests written."""
+
+
+class ButtonDisabled(Event, frozen=True, kw_only=True, tag="button_disabled"):
+    """A button's time was up, and its message was edited. Stream: channel; key: the message."""
+
+    message_id: MessageId
+    """The message below which it stands."""
+    failure: str | None = None
+    """Why the edit failed, in a word or two; it is not tried again. None where it did not."""

@@ -65,11 +65,16 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> dict[Place, MessageId]:
-        """The confirmed messages of the answer, by what they carry; notices are not among them."""
+        """The confirmed messages of the answer, by what they carry; notices are not among them.
+
+        Of a piece that takes several messages, the last is the one that counts.
+        """
         return {
             one.place: one.outcome.message_id
             for one in self.attempts.values()
-            if isinstance(one.outcome, Receipt) and one.sent.purpose == "answer"
+            if isinstance(one.outcome, Receipt)
+            and one.sent.purpose == "answer"
+            and one.sent.part == 0
         }
 
     @property

@@ -137,6 +137,8 @@ def _problems_of_sending(tally: Tally) -> list[str]:
     for attempt in tally.attempts.attempts.values():
         if attempt.sent.purpose != "answer" or not isinstance(attempt.outcome, Receipt):
             continue
+        if attempt.sent.part:
+            continue
         flush, piece = attempt.place
         if attempt.place not in tally.attempts.ranges:
             problems.append(f"attempt {attempt.sent.attempt} sent no piece of any flush")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from events.base import Event, Recorded, TurnId, delivery_stream, turn_stream
 from events.codec import AnyEvent, kind_of
-from events.delivery import Receipt, SendAttempt, SendFailed
+from events.delivery import ButtonDisabled, Receipt, SendAttempt, SendFailed
 from events.generation import (
     Chunk,
     Flush,
@@ -36,7 +36,7 @@ Life = TurnStarted | TurnRecovered | TurnEnded
 """What befalls it."""
 Generation = RequestOpened | RawChunk | ProcessedChunk | RequestClosed | UsageReport
 """What a provider says."""
-Delivery = Flush | SendAttempt | Receipt | SendFailed
+Delivery = Flush | SendAttempt | Receipt | SendFailed | ButtonDisabled
 """What becomes of it."""
 Configuration = PersonaDefined | PersonaRemoved | SettingChanged
 """What a guild sets."""
@@ -207,8 +207,7 @@ def _delivery(event: Delivery) -> str:
                 f"{excerpt(event.text)}"
             )
         case SendAttempt():
-            what = f"flush {event.flush}.{event.piece}" if event.purpose == "answer" else "a notice"
-            return f"attempt {event.attempt} by {event.route}, {what}: {excerpt(event.content)}"
+            return _attempt(event)
         case Receipt():
             return (
                 f"attempt {event.attempt} is message {event.message_id}, {event.ms:.0f} ms, "
@@ -216,8 +215,22 @@ def _delivery(event: Delivery) -> str:
             )
         case SendFailed():
             return f"attempt {event.attempt} {event.outcome}: {event.reason}"
+        case ButtonDisabled():
+            failure = (
+                f" could not be disabled: {event.failure}" if event.failure else " is disabled"
+            )
+            return f"the button of message {event.message_id}{failure}"
         case _:
             assert_never(event)
+
+
+def _attempt(event: SendAttempt) -> str:
+    what = f"flush {event.flush}.{event.piece}" if event.purpose == "answer" else "a notice"
+    part = f", part {event.part}" if event.part else ""
+    files = f", {len(event.attachments)} files" if event.attachments else ""
+    return (
+        f"attempt {event.attempt} by {event.route}, {what}{part}{files}: {excerpt(event.content)}"
+    )
 
 
 def excerpt(text: str) -> str:

@@ -20,7 +20,7 @@ from events.base import (
     TurnId,
     UserId,
 )
-from events.delivery import Outcome, Receipt, Route, SendAttempt, SendFailed
+from events.delivery import ButtonDisabled, Outcome, Receipt, Route, SendAttempt, SendFailed
 from events.generation import (
     AttemptKind,
     Chunk,
@@ -295,6 +295,8 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         lock_ms=milliseconds,
         rate_limit_ms=milliseconds,
         sender=words,
+        part=counts,
+        buttons=st.lists(words, max_size=1).map(tuple),
     ),
     Receipt: st.builds(
         Receipt,
@@ -319,6 +321,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         ms=milliseconds,
         tries=counts,
     ),
+    ButtonDisabled: st.builds(ButtonDisabled, message_id=message_ids, failure=st.none() | words),
     UsageReport: st.builds(
         UsageReport,
         request=ordinals,

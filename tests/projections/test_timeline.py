@@ -2,9 +2,9 @@
 
 import pytest
 
-from events.base import Event, TriggerId, UserId
+from events.base import Event, MessageId, TriggerId, UserId
 from events.codec import EVENT_TYPES, kind_of
-from events.delivery import SendFailed
+from events.delivery import ButtonDisabled, SendFailed
 from events.generation import (
     Chunk,
     Flush,
@@ -56,6 +56,11 @@ LAST_WORDS = ProcessedChunk(
 DROPPED = TriggerDropped(trigger_id=TriggerId("1"), reason="expired")
 FAILED = SendFailed(attempt=1, outcome="unconfirmed", reason="timeout")
 LINES: list[tuple[Event, str]] = [
+    (ButtonDisabled(message_id=MessageId(5)), "the button of message 5 is disabled"),
+    (
+        ButtonDisabled(message_id=MessageId(5), failure="http_404"),
+        "the button of message 5 could not be disabled: http_404",
+    ),
     (trigger("1"), 'Ann asks by mention: "Hello?"'),
     (DROPPED, "the trigger gets no turn: expired"),
     (stop(), "31 asks to stop (stop)"),
