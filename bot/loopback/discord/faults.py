@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bot.loopback.discord.calls import Kind
 from bot.loopback.discord.entities import JsonObject
-from bot.loopback.discord.refusals import MESSAGES
+from bot.loopback.discord.refusals import MESSAGES, invalid
 
 _TOO_MANY = 429
 _GARBAGE = b"<!doctype html><title>discord</title>"
@@ -35,6 +35,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     """HTTP status of `status`."""
     code: int | None = None
     """Discord's error code in the body of `status`; None writes 0."""
+    field: str | None = None
+    """The part of the form that a 400 of `status` complains of, such as `components`."""
     retry_after: float | None = None
     """Seconds, of a 429: in the body as they are, in the header rounded up."""
     is_global: bool = False
@@ -106,6 +108,9 @@ def answer_of(fault: Fault) -> Answer:
     headers = limit_headers(fault) if fault.status == _TOO_MANY else {}
     if fault.html:
         return Answer(status=fault.status, body=_HTML, content_type="text/html", headers=headers)
+    if fault.field is not None:
+        refusal = invalid(fault.field, "LOOPBACK_FAULT", "Refused on purpose.")
+        return Answer(status=refusal.status, body=msgspec.json.encode(refusal.body()))
     code = fault.code or 0
     body: JsonObject = {"message": MESSAGES.get(code, "Loopback fault"), "code": code}
     if fault.status == _TOO_MANY:

@@ -1,4 +1,4 @@
-"""Slash commands somebody invoked: what the bot gets, and how it may answer.
+"""Slash commands invoked and buttons pressed: what the bot gets, and how it may answer.
 
 The first answer must come within three seconds, as a message or as a promise of one; further ones
 go through the interaction's token. Answers for the invoking user alone stand in no channel.
@@ -15,6 +15,7 @@ from bot.loopback.discord.address import Address
 from bot.loopback.discord.calls import NO_CONTENT, Call, Reply, Route
 from bot.loopback.discord.entities import (
     EPHEMERAL,
+    Attachment,
     Channel,
     JsonObject,
     MessageKind,
@@ -31,7 +32,8 @@ ANSWER_SECONDS = 3.0
 """How long an interaction waits for its first answer."""
 _MESSAGE = 4
 _DEFERRED = 5
-_COMMAND = 2
+COMMAND, COMPONENT = 2, 3
+"""Types of interaction: a slash command, a component."""
 
 
 class CommandAnswer(Struct, frozen=True, kw_only=True):
@@ -45,12 +47,14 @@ class CommandAnswer(Struct, frozen=True, kw_only=True):
     """Whether only the invoking user sees it."""
     embeds: tuple[JsonObject, ...]
     """As sent."""
+    attachments: tuple[Attachment, ...]
+    """Its files."""
     message_id: MessageId
     """Its message."""
 
 
 class Invocation:
-    """A slash command somebody invoked, and all that the bot answered."""
+    """A slash command invoked or a button pressed, and all that the bot answered."""
 
     def __init__(self, interaction_id: int, user: User, channel: Channel, created: float) -> None:
         self.id = interaction_id
@@ -58,6 +62,7 @@ class Invocation:
         self.user = user
         self.channel = channel
         self.created = created
+        self.kind = COMMAND
         self.response: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         """The first answer that says something: a promise alone does not count."""
         self.answers: list[CommandAnswer] = []
@@ -111,10 +116,11 @@ class InteractionRoutes:
             for method, path, handler in table
         ]
 
-    def invoke(self, user: User, channel: Channel) -> Invocation:
+    def invoke(self, user: User, channel: Channel, kind: int = COMMAND) -> Invocation:
         """Open an interaction."""
         now = self._clock.monotonic()
         invocation = Invocation(self._world.new_id(), user, channel, now)
+        invocation.kind = kind
         self._by_token[invocation.token] = invocation
         return invocation
 
@@ -176,7 +182,7 @@ class InteractionRoutes:
         message_id = None if message is None else message.id
         if not call.flag("with_response"):
             return Reply(status=204, message_id=message_id)
-        interaction: JsonObject = {"id": str(invocation.id), "type": _COMMAND}
+        interaction: JsonObject = {"id": str(invocation.id), "type": invocation.kind}
         resource: JsonObject = {"type": kind}
         if message is not None:
             interaction["response_message_id"] = str(message.id)
@@ -247,6 +253,7 @@ class InteractionRoutes:
                 content=message.content,
                 is_ephemeral=bool(message.flags & EPHEMERAL),
                 embeds=message.embeds,
+                attachments=message.attachments,
                 message_id=message.id,
             )
         )

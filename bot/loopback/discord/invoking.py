@@ -1,17 +1,32 @@
-"""INTERACTION_CREATE: what Discord tells the bot when somebody invokes a slash command."""
+"""INTERACTION_CREATE: what Discord tells the bot when a command is invoked or a button pressed."""
 
 from collections.abc import Mapping
 
+import msgspec
+
 from bot.loopback.discord.commands import Command, CommandOption
-from bot.loopback.discord.entities import ChannelKind, JsonObject, User
+from bot.loopback.discord.entities import (
+    MEMBER_PERMISSIONS,
+    ChannelKind,
+    JsonObject,
+    StoredMessage,
+    User,
+)
 from bot.loopback.discord.interactions import Invocation
-from bot.loopback.discord.payloads import channel_json, member_json, role_json, user_json
+from bot.loopback.discord.payloads import (
+    channel_json,
+    member_json,
+    message_json,
+    role_json,
+    user_json,
+)
 from bot.loopback.discord.world import World
 
 OptionValue = str | int | float | bool
 """What an option can be set to; users, channels and roles by their id."""
 
 _USER, _CHANNEL, _ROLE, _MENTIONABLE = 6, 7, 8, 9
+_BUTTON = 2
 _IDS = (_USER, _CHANNEL, _ROLE, _MENTIONABLE)
 
 
@@ -35,10 +50,39 @@ def interaction_json(
     }
     if command.guild_id is not None:
         data["guild_id"] = str(command.guild_id)
+    return _body(world, invocation, data, permissions)
+
+
+def press_json(
+    world: World,
+    invocation: Invocation,
+    message: StoredMessage,
+    custom_id: str,
+    files: str,
+) -> JsonObject:
+    """Return the event's payload for a button of `message`; `files` as `message_json` takes it.
+
+    Raises:
+        LookupError: The message has no such button, or it is disabled.
+    """
+    if not any(_is_open(row, custom_id) for row in message.components):
+        raise LookupError(f"no button {custom_id} that can be pressed")
+    data: JsonObject = {"custom_id": custom_id, "component_type": _BUTTON, "id": 1}
+    body = _body(world, invocation, data, int(MEMBER_PERMISSIONS))
+    return body | {"message": message_json(world, message, files=files)}
+
+
+def _is_open(row: JsonObject, custom_id: str) -> bool:
+    buttons = msgspec.convert(row.get("components", ()), tuple[JsonObject, ...])
+    return any(one.get("custom_id") == custom_id and not one.get("disabled") for one in buttons)
+
+
+def _body(world: World, invocation: Invocation, data: JsonObject, permissions: int) -> JsonObject:
+    channel = invocation.channel
     body: JsonObject = {
         "id": str(invocation.id),
         "application_id": str(world.bot.id),
-        "type": 2,
+        "type": invocation.kind,
         "token": invocation.token,
         "version": 1,
         "data": data,

@@ -1,6 +1,10 @@
 """Entities as Discord writes them in JSON, with every field that a strict client asks for."""
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import count
+
+import msgspec
 
 from bot.loopback.discord.entities import (
     BOT_PERMISSIONS,
@@ -254,7 +258,7 @@ def _plain_message_json(world: World, message: StoredMessage, files: str) -> Jso
         "mention_roles": [str(one) for one in message.pings.roles],
         "attachments": [attachment_json(message, one, files) for one in message.attachments],
         "embeds": list(message.embeds),
-        "components": list(message.components),
+        "components": _numbered(message.components, count(1)),
         "pinned": False,
         "flags": message.flags,
     }
@@ -266,6 +270,18 @@ def _plain_message_json(world: World, message: StoredMessage, files: str) -> Jso
     if message.reply_to is not None:
         body["message_reference"] = _reference_json(message, message.reply_to)
     return body
+
+
+def _numbered(components: Iterable[JsonObject], numbers: Iterator[int]) -> list[JsonObject]:
+    """Return components with the ids that Discord gives to those that bring none."""
+    numbered: list[JsonObject] = []
+    for one in components:
+        named: JsonObject = {"id": next(numbers)} | one
+        inner = msgspec.convert(one.get("components", ()), tuple[JsonObject, ...])
+        if inner:
+            named["components"] = _numbered(inner, numbers)
+        numbered.append(named)
+    return numbered
 
 
 def _reference_json(message: StoredMessage, reply_to: int) -> JsonObject:

@@ -17,8 +17,8 @@ from bot.loopback.discord.directory import DirectoryRoutes
 from bot.loopback.discord.entities import MEMBER_PERMISSIONS, Channel, StoredMessage, User
 from bot.loopback.discord.faults import Fault, Faults
 from bot.loopback.discord.gateway import Cut, Gateway
-from bot.loopback.discord.interactions import InteractionRoutes, Invocation
-from bot.loopback.discord.invoking import OptionValue, interaction_json
+from bot.loopback.discord.interactions import COMPONENT, InteractionRoutes, Invocation
+from bot.loopback.discord.invoking import OptionValue, interaction_json, press_json
 from bot.loopback.discord.journal import Journal, RecordedRequest
 from bot.loopback.discord.limits import Limits
 from bot.loopback.discord.messages import MessageRoutes
@@ -199,6 +199,23 @@ class LoopbackDiscord:
         assert command is not None, "it was there"
         invocation = self.interactions.invoke(user, place)
         body = interaction_json(self.world, invocation, command, path, options or {}, permissions)
+        self._gateway.publish(Announcement(name="INTERACTION_CREATE", body=body))
+        return invocation
+
+    async def press(self, user: User, message: StoredMessage | int, custom_id: str) -> Invocation:
+        """Let a user press a button below a message, as it stands there by now.
+
+        Returns:
+            What the bot answers: await its `response`.
+
+        Raises:
+            LookupError: There is no such message, or no such button that can be pressed.
+        """
+        number = message if isinstance(message, int) else message.id
+        shown = self.world.posted(number)
+        channel = self._channel(shown.channel_id)
+        invocation = self.interactions.invoke(user, channel, COMPONENT)
+        body = press_json(self.world, invocation, shown, custom_id, self._address.files)
         self._gateway.publish(Announcement(name="INTERACTION_CREATE", body=body))
         return invocation
 

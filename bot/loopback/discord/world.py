@@ -235,6 +235,17 @@ class World:
         del self._history[message.channel_id][message.id]
         self._tell(MessageRemoved(message=message))
 
+    def posted(self, message_id: int) -> StoredMessage:
+        """Return a message, wherever it stands.
+
+        Raises:
+            LookupError: There is none.
+        """
+        for messages in self._history.values():
+            if message_id in messages:
+                return messages[MessageId(message_id)]
+        raise LookupError(f"no message {message_id}")
+
     def find(self, channel_id: int, message_id: int) -> StoredMessage | None:
         """Return a message of a channel, if it is there."""
         return self._history.get(channel_id, {}).get(message_id)
