@@ -128,17 +128,41 @@ class Transport(Protocol):
         ...
 
 
+class File(Struct, frozen=True, kw_only=True):
+    """A file of a message."""
+
+    name: str
+    """Its name, with the ending that tells its kind."""
+    data: bytes
+    """What is in it."""
+
+
+class Button(Struct, frozen=True, kw_only=True):
+    """A button below a message, in Discord's secondary style."""
+
+    custom_id: str
+    """What Discord says was pressed; 1 to 100 characters."""
+    label: str
+    """What stands on it; 1 to 80 characters."""
+    is_disabled: bool = False
+    """Whether it can't be pressed."""
+
+
 class Draft(Struct, frozen=True, kw_only=True):
     """A message ready to be posted."""
 
     channel_id: ChannelId
     """The destination."""
     content: str
-    """1 to 2000 UTF-16 code units."""
+    """1 to 2000 UTF-16 code units; may be empty where there are files."""
     reply_to: MessageId | None = None
     """The message it replies to, in the same channel."""
     mentions: tuple[int, ...] = ()
     """The only users whom the text may ping."""
+    files: tuple[File, ...] = ()
+    """Its files, at most 10."""
+    buttons: tuple[Button, ...] = ()
+    """The buttons below it, at most 5; a message that is refused for them is posted without."""
 
 
 class Posted(Struct, frozen=True, kw_only=True, tag=True):
@@ -226,6 +250,16 @@ class Messenger(Protocol):
         """
         ...
 
+    async def edit_buttons(
+        self, channel_id: ChannelId, message_id: MessageId, buttons: tuple[Button, ...]
+    ) -> str | None:
+        """Put `buttons` below a message of the bot's own, in place of those that are there.
+
+        Returns:
+            None, or why it failed, in a word or two; that is logged too.
+        """
+        ...
+
     async def typing(self, channel_id: ChannelId) -> None:
         """Show the typing indicator; a failure is logged and forgotten."""
         ...
@@ -252,6 +286,8 @@ class SendRequest(Struct, frozen=True, kw_only=True):
     """Index of the piece in that flush."""
     purpose: Literal["answer", "notice"] = "answer"
     """The model's text, or words of the bot itself."""
+    part: int = 0
+    """Where a piece takes several messages, those before its last count from 1; the last is 0."""
     draft: Draft
     """What to post."""
     owed: bool = False
@@ -271,6 +307,8 @@ class Sent(Struct, frozen=True, kw_only=True, tag=True):
     """The piece of it."""
     message_id: MessageId
     """The message."""
+    part: int = 0
+    """Which message of the piece, where it takes several; 0 is the last."""
 
 
 class NotSent(Struct, frozen=True, kw_only=True, tag=True):

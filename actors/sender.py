@@ -20,13 +20,17 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 from typing import Final, Literal
 
 import structlog
+from msgspec.structs import replace
 
-from actors.delivery.attempts import Attempts, Key, key_of
+from actors.delivery.attempts import Attempts, key_of
+from actors.delivery.lanes import ChannelLane, TurnLane
 from actors.delivery.stops import StopWatch
+from actors.delivery.table_messages import TableMessages
 from actors.ports import (
     Clock,
     HistoryMessage,
@@ -61,39 +65,6 @@ TYPING_GRACE_SECONDS: Final = 0.5
 _log = structlog.get_logger(__name__)
 
 
-class _Turn:
-    """What is known of one turn."""
-
-    def __init__(self, turn_id: TurnId) -> None:
-        self.turn_id = turn_id
-        self.epoch = 0
-        self.attempts: Attempts | None = None
-        self.flights: dict[tuple[int, Key], asyncio.Task[SendResult]] = {}
-        self.stopped = asyncio.Event()
-        self.superseded = asyncio.Event()
-        # Held from the look at the turn's attempts until the outcome of the next one is recorded:
-        # whoever holds it and finds an attempt without outcome knows that it was lost.
-        self.lock = asyncio.Lock()
-
-    def signal(self, request: SendRequest) -> asyncio.Event:
-        """Return what keeps the message back: any stop, or for what is owed a follow-up alone."""
-        return self.superseded if request.owed else self.stopped
-
-    def stop(self, stop: StopRequested) -> None:
-        self.stopped.set()
-        if stop.stop == "follow_up":
-            self.superseded.set()
-
-
-class _Lane:
-    """The queue of messages to one channel."""
-
-    def __init__(self) -> None:
-        self.users = 0
-        self.lock = asyncio.Lock()  # wakes its waiters in the order they came
-        self.is_posting = False
-
-
 class Sender:
     """`actors.ports.SenderPort` over a messenger and the log."""
 
@@ -106,11 +77,16 @@ class Sender:
         # Two lives of the sender can overlap, and the log takes an equal append twice as one:
         # without a mark of its own in each attempt both would post.
         self._life = life or secrets.token_hex(6)
-        self._turns: OrderedDict[TurnId, _Turn] = OrderedDict()
-        self._lanes: dict[ChannelId, _Lane] = {}
+        self._turns: OrderedDict[TurnId, TurnLane] = OrderedDict()
+        self._lanes: dict[ChannelId, ChannelLane] = {}
         self._typing: dict[ChannelId, asyncio.Task[None]] = {}
         self._stops = StopWatch(log, clock, self._heard)
+        self._tables = TableMessages(log, messenger, clock)
         self._is_closing = False
+
+    def start(self) -> None:
+        """Take up what earlier senders left: buttons that are to be disabled."""
+        self._tables.start()
 
     async def send(self, request: SendRequest) -> SendResult:
         """Record an attempt, post once, record its outcome, return it.
@@ -155,7 +131,12 @@ class Sender:
         self, channel_id: ChannelId, *, before: MessageId | None, limit: int
     ) -> list[HistoryMessage]:
         """Return up to `limit` messages older than `before`, oldest first; empty on failure."""
-        return await self._messenger.history(channel_id, before=before, limit=limit)
+        past = await self._messenger.history(channel_id, before=before, limit=limit)
+        return await self._tables.readable(past)
+
+    async def table_source(self, message_id: MessageId) -> str | None:
+        """Return the Markdown of the table in a message; None where it shows none any more."""
+        return await self._tables.source(message_id)
 
     async def aclose(self) -> None:
         """Take no more messages, and return once those under way have their outcomes."""
@@ -163,11 +144,12 @@ class Sender:
         flights = [task for turn in self._turns.values() for task in turn.flights.values()]
         await asyncio.gather(*flights, *self._typing.values(), return_exceptions=True)
         await self._stops.aclose()
+        await self._tables.aclose()
 
-    def _turn(self, turn_id: TurnId) -> _Turn:
+    def _turn(self, turn_id: TurnId) -> TurnLane:
         turn = self._turns.get(turn_id)
         if turn is None:
-            turn = self._turns[turn_id] = _Turn(turn_id)
+            turn = self._turns[turn_id] = TurnLane(turn_id)
             self._forget_oldest()
         self._turns.move_to_end(turn_id)
         return turn
@@ -181,9 +163,9 @@ class Sender:
     def _heard(self, stop: StopRequested) -> None:
         self._turn(stop.turn_id).stop(stop)
 
-    async def _deliver(self, turn: _Turn, request: SendRequest) -> SendResult:
+    async def _deliver(self, turn: TurnLane, request: SendRequest) -> SendResult:
         channel_id = request.draft.channel_id
-        lane = self._lanes.setdefault(channel_id, _Lane())
+        lane = self._lanes.setdefault(channel_id, ChannelLane())
         lane.users += 1
         began = self._clock.monotonic()
         try:
@@ -197,7 +179,7 @@ class Sender:
                 del self._lanes[channel_id]
 
     async def _deliver_next(
-        self, turn: _Turn, request: SendRequest, lane: _Lane, lock_ms: float
+        self, turn: TurnLane, request: SendRequest, lane: ChannelLane, lock_ms: float
     ) -> SendResult:
         await self._stops.watch(_home_of(request))
         async with turn.lock:
@@ -210,9 +192,17 @@ class Sender:
         async with turn.lock:
             # Looked at anew: the turn may have been settled while the rate limit was waited for.
             refusal = await self._refusal(turn, request)
-            return refusal or await self._attempt(turn, request, lock_ms, ready)
+            if refusal is not None:
+                return refusal
+            if turn.attempts and turn.attempts.lost_buttons(key_of(request)):
+                request = _without_buttons(request)
+            result = await self._attempt(turn, request, lock_ms, ready)
+            if not (turn.attempts and turn.attempts.lost_buttons(key_of(request))):
+                return result
+            ready = await self._messenger.ready(request.draft.channel_id, turn.signal(request))
+            return await self._attempt(turn, _without_buttons(request), lock_ms, ready)
 
-    async def _refusal(self, turn: _Turn, request: SendRequest) -> SendResult | None:
+    async def _refusal(self, turn: TurnLane, request: SendRequest) -> SendResult | None:
         """Return what makes an attempt needless or forbidden, None where it may be made."""
         attempts = turn.attempts or await self._load(turn, request.scope)
         if request.owed and not turn.stopped.is_set():
@@ -229,7 +219,7 @@ class Sender:
         return None
 
     async def _attempt(
-        self, turn: _Turn, request: SendRequest, lock_ms: float, ready: float | NotPosted
+        self, turn: TurnLane, request: SendRequest, lock_ms: float, ready: float | NotPosted
     ) -> SendResult:
         """Record the attempt, post, record the outcome. The turn's lock is held."""
         attempts = turn.attempts
@@ -262,7 +252,7 @@ class Sender:
         return result
 
     async def _post(
-        self, turn: _Turn, request: SendRequest, attempt: SendAttempt, waited_ms: float
+        self, turn: TurnLane, request: SendRequest, attempt: SendAttempt, waited_ms: float
     ) -> None:
         record = partial(self._record, turn, request.scope, attempt.attempt)
         try:
@@ -275,10 +265,13 @@ class Sender:
         except Exception:  # noqa: BLE001 - no attempt stays without outcome
             _log.exception("post_broke", turn_id=turn.turn_id, attempt=attempt.attempt)
             outcome = NotPosted(outcome="unconfirmed", reason="client_error")
-        await record(_outcome(attempt, outcome))
+        receipt = _outcome(attempt, outcome)
+        await record(receipt)
+        if attempt.buttons and isinstance(receipt, Receipt):
+            self._tables.add(turn.turn_id, request, receipt)
 
     async def _record(
-        self, turn: _Turn, scope: Scope, attempt: int, outcome: Receipt | SendFailed
+        self, turn: TurnLane, scope: Scope, attempt: int, outcome: Receipt | SendFailed
     ) -> None:
         """Record the one outcome of an attempt, unless another sender has recorded one.
 
@@ -295,7 +288,7 @@ class Sender:
                 turn.attempts = Attempts(stream)
 
     async def _append(
-        self, turn: _Turn, scope: Scope, events: Sequence[Event], *, unless_stopped: bool = False
+        self, turn: TurnLane, scope: Scope, events: Sequence[Event], *, unless_stopped: bool = False
     ) -> None:
         attempts = turn.attempts
         assert attempts is not None
@@ -314,7 +307,7 @@ class Sender:
         for event in events:
             attempts.take(event)
 
-    async def _load(self, turn: _Turn, scope: Scope) -> Attempts:
+    async def _load(self, turn: TurnLane, scope: Scope) -> Attempts:
         """Read what the log knows of the turn, and close what no sender has in flight."""
         turn.attempts = Attempts(await self._log.read(delivery_stream(turn.turn_id)))
         for attempt in turn.attempts.open:
@@ -322,7 +315,7 @@ class Sender:
             await self._record(turn, scope, attempt, lost)
         return turn.attempts
 
-    async def _learn_stops(self, turn: _Turn, request: SendRequest) -> None:
+    async def _learn_stops(self, turn: TurnLane, request: SendRequest) -> None:
         # What is owed is owed under a stop. One that was never pushed here is read, for its
         # kind decides: nothing is owed after a follow-up.
         for recorded in await self._log.read(channel_stream(_home_of(request))):
@@ -347,15 +340,22 @@ class Sender:
             attempt=ordinal,
             flush=request.flush,
             piece=request.piece,
+            part=request.part,
             purpose=request.purpose,
             channel_id=request.draft.channel_id,
             content=request.draft.content,
             reply_to=request.draft.reply_to,
+            attachments=tuple(sha256(file.data).hexdigest() for file in request.draft.files),
+            buttons=tuple(button.custom_id for button in request.draft.buttons),
             pacing_ms=request.pacing_ms,
             lock_ms=lock_ms,
             rate_limit_ms=ready.ms if isinstance(ready, NotPosted) else ready,
             sender=self._life,
         )
+
+
+def _without_buttons(request: SendRequest) -> SendRequest:
+    return replace(request, draft=replace(request.draft, buttons=()))
 
 
 def _home_of(request: SendRequest) -> ChannelId:

@@ -14,6 +14,7 @@ from actors.generation.start import StartTurn, TurnResult
 from actors.generation.turn import Turn
 from actors.generation.world import Notices, World
 from actors.log_client import LogClient
+from actors.ports import Clock
 from actors.providers.adapter import ModelRoute
 from actors.providers.registry import provider_for
 from actors.sender import Sender
@@ -55,9 +56,14 @@ class Stack:
     """Everything that a turn touches; each part can be reached by its test."""
 
     def __init__(
-        self, *, request_seconds: float = 30.0, idle_seconds: float = 30.0, live: bool = True
+        self,
+        *,
+        request_seconds: float = 30.0,
+        idle_seconds: float = 30.0,
+        live: bool = True,
+        clock: Clock | None = None,
     ) -> None:
-        self.clock = SystemClock()
+        self.clock: Clock = clock or SystemClock()
         self.discord = LoopbackDiscord()
         self.provider = LoopbackProvider()
         self.endpoint = LocalEndpoint()
@@ -132,6 +138,7 @@ class Stack:
         await self.messenger.start()
         log = LogClient(self._sender_process, self.clock)
         self.sender = Sender(log, self.messenger, self.clock)
+        self.sender.start()
 
     async def close_sender(self) -> None:
         """End the sender."""

@@ -38,7 +38,7 @@ from actors.log_owner import open_owned
 from actors.ports import Clock
 from actors.table import Table
 from actors.turn_router import Accepted, Load
-from events.base import ChannelId, Position, Recorded, TurnId
+from events.base import ChannelId, MessageId, Position, Recorded, TurnId
 from events.turn import StopKind, TriggerReceived
 
 LOG_NODE: Final = {"role": "log"}
@@ -163,6 +163,10 @@ class Runtime:
     async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
         """Stop the channel's running turn; return its id, None where nothing runs."""
         return await self._ask(lambda: self._router.stop.remote(channel_id, requester, kind))
+
+    async def table_source(self, message_id: MessageId) -> str | None:
+        """As `Sender.table_source`."""
+        return await self._ask(lambda: self._sender.table_source.remote(message_id))
 
     async def drain(self, seconds: float) -> None:
         """Let running turns end for `seconds`, stop the rest, and return when all have."""

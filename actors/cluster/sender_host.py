@@ -44,6 +44,10 @@ class SenderHost:
         """As `SenderPort.history`."""
         return await (await self._opened()).history(channel_id, before=before, limit=limit)
 
+    async def table_source(self, message_id: MessageId) -> str | None:
+        """As `Sender.table_source`."""
+        return await (await self._opened()).table_source(message_id)
+
     async def aclose(self) -> None:
         """Return once what is under way has its outcome."""
         if self._sender is not None:
@@ -56,4 +60,5 @@ class SenderHost:
                 await self._messenger.start()
                 log = LogClient(RayLogEndpoint(self._log), self._clock)
                 self._sender = Sender(log, self._messenger, self._clock)
+                self._sender.start()
         return self._sender

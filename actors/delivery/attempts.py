@@ -9,15 +9,15 @@ from typing import Final
 
 from actors.ports import NotSent, SendRequest, SendResult, Sent
 from events.base import Event, Recorded
-from events.delivery import Receipt, SendAttempt, SendFailed
+from events.delivery import COMPONENTS_REFUSED, Receipt, SendAttempt, SendFailed
 
-Key = tuple[int, int, str]
-"""What one message is known by in its turn: flush, piece, purpose."""
+Key = tuple[int, int, str, int]
+"""What one message is known by in its turn: flush, piece, purpose, part."""
 
 
 def key_of(message: SendRequest | SendAttempt) -> Key:
     """Return the key under which a message is posted at most once."""
-    return (message.flush, message.piece, message.purpose)
+    return (message.flush, message.piece, message.purpose, message.part)
 
 
 class Attempts:
@@ -31,6 +31,7 @@ class Attempts:
         self._keys: Final[dict[int, Key]] = {}
         self._latest: Final[dict[Key, int]] = {}
         self._results: Final[dict[int, SendResult]] = {}
+        self._with_buttons: Final[set[int]] = set()
         for recorded in stream:
             self.take(recorded.event)
 
@@ -56,12 +57,24 @@ class Attempts:
     def final(self, key: Key) -> SendResult | None:
         """Return the outcome that forbids to attempt the message again; None where none does.
 
-        Of a `pre_dispatch` nothing reached Discord: asking again makes a new attempt.
+        Of a `pre_dispatch` nothing reached Discord, and what was refused for its buttons is
+        posted once more without: asking again makes a new attempt.
         """
         result = self._results.get(self._latest.get(key, 0))
         if isinstance(result, NotSent) and result.outcome == "pre_dispatch":
             return None
-        return result
+        return None if self.lost_buttons(key) else result
+
+    def lost_buttons(self, key: Key) -> bool:
+        """Return whether the message was just refused for its buttons, and for nothing else."""
+        latest = self._latest.get(key, 0)
+        result = self._results.get(latest)
+        return (
+            latest in self._with_buttons
+            and isinstance(result, NotSent)
+            and result.outcome == "definite_refusal"
+            and result.reason == COMPONENTS_REFUSED
+        )
 
     def take(self, event: Event) -> None:
         """Take the stream's next event."""
@@ -70,13 +83,19 @@ class Attempts:
             case SendAttempt():
                 self._keys[event.attempt] = key_of(event)
                 self._latest[key_of(event)] = event.attempt
+                if event.buttons:
+                    self._with_buttons.add(event.attempt)
             case Receipt():
-                flush, piece, _ = self._keys[event.attempt]
+                flush, piece, _, part = self._keys[event.attempt]
                 self._results[event.attempt] = Sent(
-                    attempt=event.attempt, flush=flush, piece=piece, message_id=event.message_id
+                    attempt=event.attempt,
+                    flush=flush,
+                    piece=piece,
+                    part=part,
+                    message_id=event.message_id,
                 )
             case SendFailed():
-                flush, piece, _ = self._keys[event.attempt]
+                flush, piece, _, _ = self._keys[event.attempt]
                 self.is_unconfirmed |= event.outcome == "unconfirmed"
                 self._results[event.attempt] = NotSent(
                     flush=flush,

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from actors.ports import NotPosted
-from events.delivery import Outcome
+from events.delivery import COMPONENTS_REFUSED, Outcome
 
 LEAST_SECONDS = 0.25
 """Least wait after a 429, so that one that says 0 over and over uses up its budget too."""
@@ -46,7 +46,16 @@ Fault = Literal[
 class Exchange:
     """One HTTP request to Discord, filled in while it happens."""
 
-    __slots__ = ("body", "code", "fault", "headers", "is_sent", "status", "too_many")
+    __slots__ = (
+        "body",
+        "code",
+        "fault",
+        "headers",
+        "is_sent",
+        "refuses_buttons",
+        "status",
+        "too_many",
+    )
 
     def __init__(self) -> None:
         self.is_sent = False
@@ -59,6 +68,8 @@ class Exchange:
         """The JSON of a 2xx response, once it was read."""
         self.code: int | None = None
         """Discord's error code, where the response carried one."""
+        self.refuses_buttons = False
+        """Whether Discord's complaint is about the message's components."""
         self.fault: Fault | None = None
         """What broke; None where a good response was read whole."""
         self.too_many: TooMany | None = None
@@ -130,6 +141,8 @@ def outcome_of(exchange: Exchange) -> tuple[Outcome, str]:
         is_ban = exchange.too_many is not None and exchange.too_many.is_ban
         return "definite_refusal", "banned" if is_ban else "rate_limited"
     is_refusal = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    if exchange.refuses_buttons:
+        return "definite_refusal", COMPONENTS_REFUSED
     if is_refusal and status != HTTPStatus.REQUEST_TIMEOUT:
         return "definite_refusal", f"http_{status}"
     return "unconfirmed", f"http_{status}"

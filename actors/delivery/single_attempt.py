@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import hikari
 import structlog
-from hikari.impl import buckets, config, entity_factory, rest
+from hikari.impl import buckets, config, entity_factory, rest, special_endpoints
 from typing_extensions import override
 
 from actors.delivery.outcomes import Exchange, message_id_of
 from actors.delivery.rate_limits import REQUESTS_PER_SECOND, RateLimits, Route
 from actors.delivery.waits import Waits, first_of
 from actors.delivery.wire import TooManyRequestsError, WatchedSession, fault_of, read_json, watching
-from actors.ports import Clock, Draft, HistoryMessage, NotPosted, Posted, StopSignal
+from actors.ports import Button, Clock, Draft, HistoryMessage, NotPosted, Posted, StopSignal
 from events.base import ChannelId, MessageId
 
 if TYPE_CHECKING:
@@ -191,6 +191,24 @@ class HikariMessenger:
             if not waits.may_repeat(exchange):
                 return waits.failure(exchange)
 
+    async def edit_buttons(
+        self, channel_id: ChannelId, message_id: MessageId, buttons: tuple[Button, ...]
+    ) -> str | None:
+        """Put `buttons` below a message of the bot's own; return why that failed, None if not."""
+        waits = self._waits(("edits", channel_id), None)
+        while True:
+            refusal = await waits.admit()
+            if refusal is not None:
+                return refusal.reason
+            exchange = await self._exchange(
+                lambda: self._edit_buttons(channel_id, message_id, buttons), waits
+            )
+            if message_id_of(exchange.body) is not None:
+                return None
+            if not waits.may_repeat(exchange):
+                _tell("edit_failed", channel_id, exchange)
+                return waits.failure(exchange).reason
+
     async def typing(self, channel_id: ChannelId) -> None:
         """Show the typing indicator, if no limit holds it back; a failure is only logged."""
         waits = self._waits(("typing", channel_id), None)
@@ -229,12 +247,23 @@ class HikariMessenger:
         await self._rest.create_message(
             hikari.Snowflake(draft.channel_id),
             draft.content,
+            attachments=[hikari.Bytes(file.data, file.name) for file in draft.files]
+            or hikari.UNDEFINED,
+            components=_rows(draft.buttons) or hikari.UNDEFINED,
             reply=reply,
             reply_must_exist=False,
             mentions_everyone=False,
             mentions_reply=False,
             role_mentions=False,
             user_mentions=[hikari.Snowflake(user) for user in draft.mentions[:PINGS_ALLOWED]],
+        )
+
+    async def _edit_buttons(
+        self, channel_id: ChannelId, message_id: MessageId, buttons: tuple[Button, ...]
+    ) -> None:
+        assert self._rest is not None, "start first"
+        await self._rest.edit_message(
+            hikari.Snowflake(channel_id), hikari.Snowflake(message_id), components=_rows(buttons)
         )
 
     async def _type(self, channel_id: ChannelId) -> None:
@@ -286,8 +315,24 @@ async def _watched(request: Callable[[], Awaitable[None]], exchange: Exchange) -
         exchange.fault = fault_of(error)
         if isinstance(error, hikari.HTTPResponseError):
             exchange.code = int(getattr(error, "code", 0)) or None
+            exchange.refuses_buttons = "components" in (getattr(error, "errors", None) or ())
         elif not isinstance(error, hikari.HTTPError | TooManyRequestsError | TimeoutError):
             _log.error("discord_call_broke", error=type(error).__name__, status=exchange.status)
+
+
+def _rows(buttons: tuple[Button, ...]) -> list[special_endpoints.MessageActionRowBuilder]:
+    """Return the rows of components that `buttons` make: one, or none."""
+    if not buttons:
+        return []
+    row = special_endpoints.MessageActionRowBuilder()
+    for button in buttons:
+        row.add_interactive_button(
+            hikari.ButtonStyle.SECONDARY,
+            button.custom_id,
+            label=button.label,
+            is_disabled=button.is_disabled,
+        )
+    return [row]
 
 
 def _tell(event: str, channel_id: ChannelId, exchange: Exchange) -> None:

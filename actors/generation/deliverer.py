@@ -13,10 +13,12 @@ from typing import Final, Literal
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from actors.errors import LeaseLostError
 from actors.generation.journal import Journal
 from actors.generation.start import StartTurn
+from actors.generation.tables import table_drafts
 from actors.ports import (
     Clock,
     Draft,
@@ -98,7 +100,7 @@ class Deliverer:
         """Take up a turn where its log leaves it: what it flushed, and what was confirmed."""
         self._flushes = {flush.flush: flush for flush in flushes}
         for result in results:
-            if isinstance(result, Sent) and result.flush in self._flushes:
+            if isinstance(result, Sent) and not result.part and result.flush in self._flushes:
                 self._delivered[result.flush, result.piece] = result.message_id
 
     def withhold_rest(self, rule: str) -> None:
@@ -207,7 +209,30 @@ class Deliverer:
                 one.cancel()
 
     async def _send(self, errand: _Errand, pacing_ms: float) -> SendResult:
-        request = self._request(errand, pacing_ms)
+        """Send the messages of a piece; it is delivered once the last of them is."""
+        *before, last = await self._drafts(errand)
+        for part, draft in enumerate(before, start=1):
+            result = await self._send_draft(errand, draft, pacing_ms, part=part)
+            if not isinstance(result, Sent):
+                return result
+            pacing_ms = 0.0
+        return await self._send_draft(errand, last, pacing_ms)
+
+    async def _drafts(self, errand: _Errand) -> tuple[Draft, ...]:
+        piece = errand.flush.pieces[errand.piece]
+        channel_id = self._start.channel_id
+        if piece.is_table:
+            first, *others = await table_drafts(piece.content, channel_id, self._clock.now())
+        else:
+            first, *others = (Draft(channel_id=channel_id, content=piece.content),)
+        if not self._delivered:
+            first = replace(first, reply_to=self._start.trigger.message_id)
+        return (first, *others)
+
+    async def _send_draft(
+        self, errand: _Errand, draft: Draft, pacing_ms: float, *, part: int = 0
+    ) -> SendResult:
+        request = self._request(errand, draft, pacing_ms, part)
         for pause in (*BACKOFF_SECONDS, None):
             result = await self._sender.send(request)
             if (
@@ -221,7 +246,7 @@ class Deliverer:
             await self._unless_stopped(pause)
         raise AssertionError
 
-    def _request(self, errand: _Errand, pacing_ms: float) -> SendRequest:
+    def _request(self, errand: _Errand, draft: Draft, pacing_ms: float, part: int) -> SendRequest:
         start = self._start
         return SendRequest(
             turn_id=start.turn_id,
@@ -229,11 +254,8 @@ class Deliverer:
             epoch=start.epoch,
             flush=errand.flush.flush,
             piece=errand.piece,
-            draft=Draft(
-                channel_id=start.channel_id,
-                content=errand.flush.pieces[errand.piece].content,
-                reply_to=None if self._delivered else start.trigger.message_id,
-            ),
+            part=part,
+            draft=draft,
             owed=errand.owed,
             pacing_ms=pacing_ms,
         )

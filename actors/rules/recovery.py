@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from actors.ports import NotSent, SendResult, Sent
 from events.base import Event
+from events.delivery import COMPONENTS_REFUSED
 from events.generation import ProcessedChunk
 from events.turn import RecoveryDecision, TurnRecovered, TurnStarted
 from projections.stops import Stop
@@ -49,7 +50,7 @@ def decide_recovery(wreck: Wreck, now: datetime, recover_within_seconds: float) 
     failed = [result for result in wreck.results if isinstance(result, NotSent)]
     if any(result.outcome == "unconfirmed" for result in failed):
         return Recovery(decision="end_unconfirmed", found="an attempt whose outcome nobody knows")
-    if any(result.outcome == "definite_refusal" for result in failed):
+    if any(_is_final_refusal(result) for result in failed):
         return Recovery(decision="end_refused", found="an attempt that Discord refused")
     if wreck.stop is not None:
         return Recovery(decision="end_stopped", found="a stop that names the turn")
@@ -57,6 +58,11 @@ def decide_recovery(wreck: Wreck, now: datetime, recover_within_seconds: float) 
         sent = sum(isinstance(result, Sent) for result in wreck.results)
         return Recovery(decision="deliver_rest", found=f"text received, {sent} messages confirmed")
     return _without_text(wreck, now, recover_within_seconds)
+
+
+def _is_final_refusal(result: NotSent) -> bool:
+    # A message refused for its buttons is still owed without them.
+    return result.outcome == "definite_refusal" and result.reason != COMPONENTS_REFUSED
 
 
 def _without_text(wreck: Wreck, now: datetime, recover_within_seconds: float) -> Recovery:

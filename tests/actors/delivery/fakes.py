@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Collection
 
 from typing_extensions import override
 
-from actors.ports import Draft, HistoryMessage, NotPosted, Posted, StopSignal
+from actors.ports import Button, Draft, HistoryMessage, NotPosted, Posted, StopSignal
 from events.base import (
     Append,
     Appended,
@@ -194,6 +194,8 @@ class ScriptedMessenger:
         """What the next posts end in; posted where empty."""
         self.posted: list[Draft] = []
         """Drafts that a request was written for, in order."""
+        self.edited: dict[MessageId, tuple[Button, ...]] = {}
+        """Messages whose buttons were changed, and to what."""
         self.typed: list[ChannelId] = []
         """Channels that typing was shown in."""
         self.waited: list[float | None] = []
@@ -228,6 +230,14 @@ class ScriptedMessenger:
             tries=1,
             ms=2.0,
         )
+
+    async def edit_buttons(
+        self, channel_id: ChannelId, message_id: MessageId, buttons: tuple[Button, ...]
+    ) -> str | None:
+        """Remember the edit."""
+        assert channel_id
+        self.edited[message_id] = buttons
+        return None
 
     async def typing(self, channel_id: ChannelId) -> None:
         """Wait at the gate."""

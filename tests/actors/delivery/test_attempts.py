@@ -54,9 +54,9 @@ def test_a_message_is_known_by_flush_piece_and_purpose() -> None:
     """A notice of flush 0 and the model's text must not be taken for each other."""
     attempts = Attempts(stream(attempt(1, 1, 2), receipt(1)))
 
-    assert isinstance(attempts.final((1, 2, "answer")), Sent)
-    assert attempts.final((1, 2, "notice")) is None
-    assert attempts.final((1, 0, "answer")) is None
+    assert isinstance(attempts.final((1, 2, "answer", 0)), Sent)
+    assert attempts.final((1, 2, "notice", 0)) is None
+    assert attempts.final((1, 0, "answer", 0)) is None
 
 
 def test_only_what_never_left_may_be_attempted_again() -> None:
@@ -70,8 +70,8 @@ def test_only_what_never_left_may_be_attempted_again() -> None:
         )
     )
 
-    assert attempts.final((1, 0, "answer")) is None
-    assert isinstance(attempts.final((2, 0, "answer")), NotSent)
+    assert attempts.final((1, 0, "answer", 0)) is None
+    assert isinstance(attempts.final((2, 0, "answer", 0)), NotSent)
     assert not attempts.is_unconfirmed
 
 
@@ -79,7 +79,7 @@ def test_the_last_attempt_of_a_message_counts() -> None:
     """A message that got through on its second attempt is delivered."""
     attempts = Attempts(stream(attempt(1, 1), failed(1, "pre_dispatch"), attempt(2, 1), receipt(2)))
 
-    assert isinstance(attempts.final((1, 0, "answer")), Sent)
+    assert isinstance(attempts.final((1, 0, "answer", 0)), Sent)
     assert len(attempts.results) == 2
 
 

@@ -7,7 +7,7 @@ import pytest
 from actors.ports import NotSent, SendResult, Sent
 from actors.rules.recovery import Wreck, decide_recovery
 from events.base import Event, MessageId, Position
-from events.delivery import Outcome
+from events.delivery import COMPONENTS_REFUSED, Outcome
 from events.generation import Chunk, ProcessedChunk
 from events.turn import RecoveryDecision, TurnRecovered
 from projections.stops import Stop
@@ -16,6 +16,9 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = ProcessedChunk(request=1, chunks=(Chunk(type="text", text="Hi"),))
 EMPTY = ProcessedChunk(request=1, chunks=(Chunk(type="text"),))
 SENT = Sent(attempt=1, flush=1, piece=0, message_id=MessageId(5))
+UNBUTTONED = NotSent(
+    flush=1, piece=0, attempt=1, outcome="definite_refusal", reason=COMPONENTS_REFUSED
+)
 STOP = Stop(position=Position(9), requester="7", stop="stop")
 AGAIN = TurnRecovered(epoch=1, found="no chunk received", decision="run_again")
 
@@ -34,6 +37,7 @@ def failed(outcome: Outcome) -> NotSent:
         pytest.param((TEXT,), (SENT,), STOP, 1, "end_stopped", id="B34-stopped-before-the-crash"),
         pytest.param((TEXT,), (), None, 9_999, "deliver_rest", id="received-text-never-expires"),
         pytest.param((TEXT,), (failed("pre_dispatch"),), None, 1, "deliver_rest", id="never-left"),
+        pytest.param((TEXT,), (UNBUTTONED,), None, 1, "deliver_rest", id="T103"),
         pytest.param((), (), None, 299, "run_again", id="young-without-a-chunk"),
         pytest.param((EMPTY,), (), None, 1, "run_again", id="role-only-chunk-is-no-text"),
         pytest.param((), (), None, 301, "expire", id="old-without-a-chunk"),
