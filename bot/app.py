@@ -49,7 +49,7 @@ class Bot:
             settings.log.directory,
             LiveOperations(self.runtime, self._clock.now()),
         )
-        self._gateway = Gateway(settings, self)
+        self._gateway = Gateway(settings, self, self.runtime)
 
     async def start(self) -> None:
         """Start all of it and return when messages are answered.

@@ -18,6 +18,7 @@ from actors.errors import FailureError
 from bot import notices
 from bot.commands.stop import stop_command
 from bot.settings import Settings
+from bot.show_markdown import ShowMarkdown, Tables
 from bot.triggers import MessageFacts, Triggers, trigger_of
 from events.base import ChannelId, GuildId, MessageId, UserId
 from events.turn import TriggerReceived
@@ -43,7 +44,7 @@ class GatewayError(FailureError):
 class Gateway:
     """The bot's connection to Discord's gateway."""
 
-    def __init__(self, settings: Settings, triggers: Triggers) -> None:
+    def __init__(self, settings: Settings, triggers: Triggers, tables: Tables) -> None:
         self._settings = settings
         self._triggers = triggers
         self._handovers: set[asyncio.Task[None]] = set()
@@ -60,6 +61,9 @@ class Gateway:
             cache_settings=CacheSettings(components=hikari.api.CacheComponents.ME),
         )
         self._bot.event_manager.subscribe(hikari.MessageCreateEvent, self._hear)
+        self._bot.event_manager.subscribe(
+            hikari.ComponentInteractionCreateEvent, ShowMarkdown(tables).hear
+        )
         self._client = arc.GatewayClient(self._bot)
         self._client.set_error_handler(_apologize)
         self._client.include(stop_command(triggers))

@@ -15,8 +15,22 @@ from bot.loopback.discord.entities import Channel, Guild, User
 from bot.loopback.discord.server import LoopbackDiscord
 from bot.secret import Secret
 from bot.settings import ChatSettings, DiscordSettings, LogSettings, PersonaSettings, Settings
-from events.base import ChannelId, TurnId
+from events.base import ChannelId, MessageId, TurnId
 from events.turn import StopKind, TriggerReceived
+
+
+class FakeTables:
+    """Knows the sources that it is given."""
+
+    def __init__(self, sources: dict[MessageId, str]) -> None:
+        self.sources = sources
+
+    async def table_source(self, message_id: MessageId) -> str | None:
+        """Return it."""
+        return self.sources.get(message_id)
+
+
+NO_TABLES = FakeTables({})
 
 
 class FakeTriggers:
@@ -97,7 +111,7 @@ async def gateway(
 ) -> AsyncIterator[Gateway]:
     """Yield the connected gateway."""
     assert channel
-    gateway = Gateway(settings_for(discord), triggers)
+    gateway = Gateway(settings_for(discord), triggers, NO_TABLES)
     await gateway.start()
     yield gateway
     await gateway.aclose()
@@ -282,7 +296,7 @@ async def test_a_slow_stop_is_promised_in_time_and_told_in_the_end(
     impatient = partial(stop_command, patience_seconds=0.01)
     monkeypatch.setattr("bot.gateway.stop_command", impatient)
     triggers.may_return.clear()
-    gateway = Gateway(settings_for(discord), triggers)
+    gateway = Gateway(settings_for(discord), triggers, NO_TABLES)
     await gateway.start()
 
     invocation = await discord.command(ada, channel, "stop")
@@ -311,7 +325,7 @@ async def test_closing_waits_for_what_was_heard(
     discord: LoopbackDiscord, channel: Channel, ada: User, triggers: FakeTriggers
 ) -> None:
     """A trigger that was heard and not recorded would be lost."""
-    gateway = Gateway(settings_for(discord), triggers)
+    gateway = Gateway(settings_for(discord), triggers, NO_TABLES)
     await gateway.start()
     triggers.may_return.clear()
     await discord.say(ada, channel, "<@bot> hi")
@@ -328,12 +342,12 @@ async def test_closing_waits_for_what_was_heard(
 
 async def test_a_gateway_that_never_started_closes(discord: LoopbackDiscord) -> None:
     """Whatever failed before it, the way out is the same."""
-    await Gateway(settings_for(discord), FakeTriggers()).aclose()
+    await Gateway(settings_for(discord), FakeTriggers(), NO_TABLES).aclose()
 
 
 async def test_a_refused_token_is_named(discord: LoopbackDiscord) -> None:
     """The operator should not have to read hikari's traceback."""
-    gateway = Gateway(settings_for(discord, "MTIz.aBcDeF.made-up"), FakeTriggers())
+    gateway = Gateway(settings_for(discord, "MTIz.aBcDeF.made-up"), FakeTriggers(), NO_TABLES)
 
     with pytest.raises(GatewayError) as caught:
         await gateway.start()
@@ -349,7 +363,7 @@ async def test_a_discord_that_cant_be_reached_is_named(
     monkeypatch.setattr("bot.gateway.GatewayBot", partial(GatewayBot, max_retries=0))
     settings = settings_for(discord)
     await discord.close()
-    gateway = Gateway(settings, FakeTriggers())
+    gateway = Gateway(settings, FakeTriggers(), NO_TABLES)
 
     with pytest.raises(GatewayError, match=r"can't be reached at discord\.api_url"):
         await gateway.start()
