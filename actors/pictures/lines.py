@@ -7,6 +7,7 @@ wherever a visible character ends.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 from unicodedata import category
 
@@ -116,24 +117,25 @@ def _are_one(before: str, after: str) -> bool:
 def _chopped(unit: Sequence[Atom], fonts: Fonts, width: float) -> list[list[Atom]]:
     """Return a unit that is too wide in lines; the last one may be gone on with."""
     lines: list[list[Atom]] = [[]]
+    used = 0.0
     for atom in unit:
-        start = 0
-        for end in range(1, len(atom.text) + 1):
-            if not is_edge(atom.text, end):
+        text, start = atom.text, 0
+        for before, end in pairwise(_edges(text)):
+            is_alone = before == start and not lines[-1]
+            if is_alone or used + fonts.width(text[start:end], atom.look) <= width:
                 continue
-            grown = fonts.width(atom.text[start:end], atom.look)
-            if width_of(lines[-1]) + grown > width and end - start > 1:
-                cut = _edge_before(atom.text, end, start)
-                lines[-1].append(_atom(atom.text[start:cut], atom.look, fonts))
-                lines.append([])
-                start = cut
-        lines[-1].append(_atom(atom.text[start:], atom.look, fonts))
+            if before > start:
+                lines[-1].append(_atom(text[start:before], atom.look, fonts))
+            lines.append([])
+            start, used = before, 0.0
+        lines[-1].append(_atom(text[start:], atom.look, fonts))
+        used += lines[-1][-1].width
     return lines
 
 
-def _edge_before(text: str, end: int, start: int) -> int:
-    edges = (cut for cut in range(end - 1, start, -1) if is_edge(text, cut))
-    return next(edges, end)
+def _edges(text: str) -> Iterator[int]:
+    """Yield where a visible character begins or the text ends."""
+    return (at for at in range(len(text) + 1) if is_edge(text, at))
 
 
 def _atom(text: str, look: Look, fonts: Fonts) -> Atom:

@@ -16,6 +16,7 @@ from actors.pictures.lines import break_lines
 from actors.pictures.table_pictures import pictures_of
 
 PLAIN = "| Name | Score |\n|---|---:|\n| Ann | 12 |\n"
+NO_LETTER = "\u0378"
 PROSE = "words that go on and on until no screen could hold them in one line any more " * 3
 
 
@@ -87,15 +88,25 @@ def test_b10_what_stands_in_a_cell_is_read_as_discord_reads_it() -> None:
     )
 
 
-@pytest.mark.parametrize("letter", "Aжλ漢字かカ한→★✓😀🌶♥ب𝄞")
-def test_every_letter_leaves_ink(letter: str) -> None:
+@pytest.mark.parametrize("letter", "Aжλ漢字かカ한→★✓😀🌶♥بกअ")
+def test_every_letter_is_drawn_as_itself(letter: str) -> None:
+    """Neither nothing nor the box of a missing one."""
+    blank, missing, drawn = (
+        pictures_of(PLAIN.replace("Ann", one))[0] for one in ("\u2003", NO_LETTER, letter)
+    )
+
+    assert ink(drawn) > ink(blank)
+    assert drawn != missing
+
+
+def test_a_letter_that_no_font_has_leaves_a_box() -> None:
     """A cell that seems empty lies about the table."""
-    [blank], [drawn] = (pictures_of(PLAIN.replace("Ann", one)) for one in ("\u2003", letter))
+    blank, missing = (pictures_of(PLAIN.replace("Ann", one))[0] for one in ("\u2003", NO_LETTER))
 
-    assert colours(drawn) > colours(blank)
+    assert ink(missing) > ink(blank)
 
 
-def colours(picture: bytes) -> int:
+def ink(picture: bytes) -> int:
     """Return how many pixels of the picture have ink."""
     image = Image.open(BytesIO(picture)).convert("L")
     return sum(image.histogram()[120:])
@@ -119,15 +130,26 @@ def test_japanese_breaks_between_letters_but_not_before_a_closing_mark() -> None
     assert ["".join(atom.text for atom in line) for line in lines] == ["あいう", "え。かき"]
 
 
-def test_a_word_wider_than_its_column_is_broken() -> None:
-    """A URL must not push the other columns out of the picture."""
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param([Run(text="abcdefgh" * 30)], id="one word"),
+        pytest.param([Run(text=letter) for letter in "abcdefgh" * 30], id="a look a letter"),
+        pytest.param([Run(text="e\u0301" * 99)], id="marks"),
+        pytest.param([Run(text="(" * 99 + "漢" + "。" * 99)], id="nothing that may break"),
+    ],
+)
+def test_a_word_wider_than_its_column_is_broken(runs: list[Run]) -> None:
+    """A URL must not push the other columns out of the picture, nor its end be cut off."""
     fonts = Fonts("ja")
     width = fonts.width("abcdefgh", Look())
 
-    lines = break_lines([Run(text="abcdefgh" * 3)], fonts, width + 1)
+    lines = break_lines(runs, fonts, width)
 
-    assert "".join(atom.text for line in lines for atom in line) == "abcdefgh" * 3
-    assert all(sum(atom.width for atom in line) <= width + 2 for line in lines)
+    drawn = "".join(atom.text for line in lines for atom in line)
+    assert drawn == "".join(run.text for run in runs)
+    assert all(sum(atom.width for atom in line) <= width + 1 for line in lines)
+    assert all(not atom.text.startswith("\u0301") for line in lines for atom in line)
 
 
 def test_a_turns_process_starts_without_pillow_and_its_fonts() -> None:
