@@ -5,10 +5,21 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from events.base import Event, Recorded, TriggerId
+from events.base import Event, MessageId, Recorded, TriggerId
+from events.delivery import ButtonDisabled
 from events.turn import TriggerDropped, TurnRecovered
-from projections import attempts, balance, channel, open_turns, stops, turns, usage
+from projections import (
+    attempts,
+    balance,
+    channel,
+    open_turns,
+    stops,
+    table_messages,
+    turns,
+    usage,
+)
 from projections.fold import fold, turn_of
 from projections.seen import Seen
 from tests.projections.histories import (
@@ -39,6 +50,9 @@ EVENTS: list[Event] = [
     FLUSH,
     attempt(1, 1),
     receipt(1),
+    replace(attempt(2, 1), buttons=("show",)),
+    receipt(2),
+    ButtonDisabled(message_id=MessageId(1_002)),
     report(tokens_in=1),
     ended(),
 ]
@@ -64,10 +78,20 @@ logs = st.lists(st.tuples(st.integers(0, len(EVENTS) - 1), st.booleans()), max_s
         (channel.evolve, channel.initial(CHANNEL)),
         (open_turns.evolve, open_turns.initial()),
         (stops.evolve, stops.initial(TURN)),
+        (table_messages.evolve, table_messages.initial()),
         (turns.evolve, turns.initial(TURN)),
         (usage.evolve, usage.initial()),
     ],
-    ids=["attempts", "balance", "channel", "open_turns", "stops", "turns", "usage"],
+    ids=[
+        "attempts",
+        "balance",
+        "channel",
+        "open_turns",
+        "stops",
+        "table_messages",
+        "turns",
+        "usage",
+    ],
 )
 @given(log=logs, cut=st.integers(0, 25))
 @settings(deadline=None, max_examples=50)

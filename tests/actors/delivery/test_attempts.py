@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from actors.delivery.attempts import Attempts
 from actors.ports import NotSent, Sent
 from events.base import ChannelId, Event, MessageId, Position, Recorded, Scope, Seq, StreamId
-from events.delivery import Outcome, Receipt, SendAttempt, SendFailed
+from events.delivery import COMPONENTS_REFUSED, Outcome, Receipt, SendAttempt, SendFailed
 
 
 def stream(*events: Event) -> list[Recorded]:
@@ -73,6 +75,19 @@ def test_only_what_never_left_may_be_attempted_again() -> None:
     assert attempts.final((1, 0, "answer", 0)) is None
     assert isinstance(attempts.final((2, 0, "answer", 0)), NotSent)
     assert not attempts.is_unconfirmed
+
+
+def test_t103_a_message_refused_for_its_buttons_may_be_attempted_once_more_without() -> None:
+    """The refusal after that is final, as is any other."""
+    with_buttons = replace(attempt(1, 1), buttons=("show",))
+    refused = replace(failed(1, "definite_refusal"), reason=COMPONENTS_REFUSED)
+    again = (attempt(2, 1), replace(refused, attempt=2))
+    key = (1, 0, "answer", 0)
+
+    assert Attempts(stream(with_buttons, refused)).final(key) is None
+    assert isinstance(Attempts(stream(with_buttons, refused, *again)).final(key), NotSent)
+    plain = (with_buttons, failed(1, "definite_refusal"))
+    assert isinstance(Attempts(stream(*plain)).final(key), NotSent)
 
 
 def test_the_last_attempt_of_a_message_counts() -> None:

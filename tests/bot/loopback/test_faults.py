@@ -248,3 +248,16 @@ async def test_a_fault_of_any_route_meets_look_ups_too(
     second = await client.call("GET", "/gateway/bot")
 
     assert (first.status, second.status) == (503, 200)
+
+
+async def test_t103_a_fault_can_complain_of_one_part_of_the_form(
+    discord: LoopbackDiscord, channel: Channel, client: Client
+) -> None:
+    """What is refused for its buttons alone may be posted without them."""
+    discord.fail(Fault(status=400, field="components"))
+
+    answer = await client.post(channel.id, "hello")
+
+    assert (answer.status, answer.json["code"]) == (400, 50035)
+    assert list(answer.json["errors"]) == ["components"]
+    assert contents(discord, channel) == []

@@ -156,3 +156,26 @@ async def test_overwriting_keeps_the_id_of_what_stays(
 
     assert [one.body.name for one in still_discord.registered_commands()] == ["say", "stop"]
     assert still_discord.registered_commands()[1].id == before.id
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+async def test_t106_only_a_button_that_is_there_and_enabled_can_be_pressed(
+    still_discord: LoopbackDiscord, place: Channel, bo: User, bare: Client, *, disabled: bool
+) -> None:
+    """A test that pressed what people can't press would prove nothing."""
+    button = {"type": 2, "style": 2, "label": "x", "custom_id": "known", "disabled": disabled}
+    row = {"type": 1, "components": [button]}
+    path = f"/channels/{place.id}/messages"
+    posted = await bare.call("POST", path, {"content": "x", "components": [row]})
+    message_id = int(posted.json["id"])
+
+    with pytest.raises(LookupError):
+        await still_discord.press(bo, message_id, "known" if disabled else "unknown")
+    with pytest.raises(LookupError):
+        await still_discord.press(bo, place.id, "known")
+
+    if not disabled:
+        pressed = await still_discord.press(bo, message_id, "known")
+        answer = await acknowledge(bare, pressed, 4, content="y", flags=EPHEMERAL)
+        assert answer.status == 204
+        assert [one.content for one in still_discord.messages(place.id)] == ["x"]
