@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from actors.generation import replay
 from actors.generation.tables import table_drafts
 from actors.ports import Sent
 from bot.loopback.discord.faults import Fault
@@ -228,3 +229,16 @@ async def test_t107_history_shows_the_source_in_place_of_the_picture(
     past = await stack.sender.history(stack.channel_id, before=None, limit=5)
 
     assert [one.content for one in past][-2:] == ["Before", TABLE.strip()]
+
+
+@pytest.mark.parametrize("source", [TABLE, UNDRAWABLE], ids=["picture", "code blocks"])
+async def test_what_was_posted_for_a_table_is_what_a_replay_expects(
+    turn: TableTurn, source: str
+) -> None:
+    """Every table would be reported as a difference, and real ones would drown."""
+    flush = await turn.flush(source)
+
+    contents = replay._contents  # pyright: ignore[reportPrivateUsage] - the text path makes no tables
+    sent = await turn.attempts()
+    assert all(one.content in contents(flush.pieces[0], one) for one in sent)
+    assert not any("raw" in contents(flush.pieces[0], one) for one in sent)
