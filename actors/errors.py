@@ -2,7 +2,9 @@
 
 ActorError
 ├── RefusalError            the caller's fault: tell the member, never retry
-│   └── SqlRefusedError     not one read-only SELECT, or over a limit
+│   ├── SqlRefusedError     not one read-only SELECT, or over a limit
+│   ├── RemoteUrlPolicyError  an address from outside that the gate does not let through
+│   └── PictureRefusedError  what an address gave is no picture
 └── FailureError            the world's fault: recorded, then recovered from
     ├── TransportError      a provider's HTTP exchange broke; `end` says how
     ├── LeaseLostError      the log did not answer for 10 s: close the stream, end
@@ -11,6 +13,7 @@ ActorError
 
 from typing_extensions import override
 
+from actors.gate.addresses import GateCode
 from events.generation import StreamEnd
 
 
@@ -53,6 +56,32 @@ class LeaseLostError(FailureError):
 
 class SqlRefusedError(RefusalError):
     """A person's SQL that the gate does not let through, or that ran over a limit."""
+
+
+class RemoteUrlPolicyError(RefusalError):
+    """An address from outside that may not be asked; holds its host name, and no more of it."""
+
+    def __init__(self, hostname: str, failure_code: GateCode) -> None:
+        super().__init__(hostname, failure_code)
+        self.hostname = hostname
+        self.failure_code: GateCode = failure_code
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.hostname or 'the address'} may not be asked: {self.failure_code}"
+
+
+class PictureRefusedError(RefusalError):
+    """What an address gave is no picture that Discord and models take."""
+
+    def __init__(self, hostname: str, reason: str) -> None:
+        super().__init__(hostname, reason)
+        self.hostname = hostname
+        self.reason = reason
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.hostname} gave no picture: {self.reason}"
 
 
 class ClusterUnreachableError(FailureError):

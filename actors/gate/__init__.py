@@ -1,0 +1,1 @@
+"""The gate for addresses that somebody outside supplied: judged first, then asked as judged."""
