@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from actors.gate.addresses import Policy
 from events.base import (
     Append,
     Appended,
@@ -85,6 +86,8 @@ class HttpRequest(Struct, frozen=True, kw_only=True):
     """Headers, credentials included: never logged, never recorded."""
     body: str
     """The JSON body."""
+    gate: Policy | None = None
+    """How its address is judged before it is asked; None: the operator vouches for it."""
 
 
 class HttpStream(Protocol):
@@ -123,7 +126,7 @@ class Transport(Protocol):
         Leaving the block, by whatever path, closes the socket at once.
 
         Raises:
-            TransportError: No response came.
+            TransportError: No response came, or the gate refused the address.
         """
         ...
 

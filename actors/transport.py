@@ -1,9 +1,12 @@
-"""HTTP to providers over aiohttp: one pooled client a process.
+"""HTTP to providers over aiohttp: one pooled client a process, and a fresh one behind the gate.
 
 No total timeout, since a healthy answer may take an hour: only connecting and silence are bounded.
 No redirects, which would carry a key to another host; no cookies; no compression, which would hold
 a stream back. Whoever leaves an open response closes its socket, so that a provider stops
 generating, and charging, at once.
+
+A request that names a gate is judged first and then goes to the very addresses that were judged.
+Each has a client of its own, so that no pooled connection escapes the check.
 
 What went wrong is read from exception types, and named without the exception's prose, which may
 quote an address or a header.
@@ -18,8 +21,11 @@ from typing import Final
 
 import aiohttp
 from multidict import CIMultiDictProxy
+from yarl import URL
 
-from actors.errors import TransportError
+from actors.errors import RemoteUrlPolicyError, TransportError
+from actors.gate.pinned import Resolve, judged_addresses, pinned_client, system_resolve
+from actors.gate.urls import admitted
 from actors.ports import HttpRequest, HttpStream
 from events.generation import StreamEnd
 
@@ -49,6 +55,7 @@ class AiohttpTransport:
         *,
         connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
         read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
+        resolve: Resolve = system_resolve,
     ) -> None:
         self._timeout = aiohttp.ClientTimeout(
             total=None,
@@ -56,6 +63,7 @@ class AiohttpTransport:
             sock_connect=connect_timeout_seconds,
             sock_read=read_timeout_seconds,
         )
+        self._resolve = resolve
         self._session: aiohttp.ClientSession | None = None
 
     @asynccontextmanager
@@ -66,13 +74,14 @@ class AiohttpTransport:
         to its end gives its connection back to the pool.
 
         Raises:
-            TransportError: No response came.
+            TransportError: No response came, or the gate refused the address.
         """
-        response = await self._send(request)
-        try:
-            yield AiohttpStream(response)
-        finally:
-            response.close()
+        async with self._target(request) as (client, url):
+            response = await self._send(client, url, request)
+            try:
+                yield AiohttpStream(response)
+            finally:
+                response.close()
 
     async def aclose(self) -> None:
         """Close the client and what it holds; a later `open` starts a new one."""
@@ -80,16 +89,33 @@ class AiohttpTransport:
         if session is not None:
             await session.close()
 
-    async def _send(self, request: HttpRequest) -> aiohttp.ClientResponse:
+    @asynccontextmanager
+    async def _target(
+        self, request: HttpRequest
+    ) -> AsyncGenerator[tuple[aiohttp.ClientSession, str | URL]]:
+        if request.gate is None:
+            yield self._client(), request.url
+            return
         try:
-            return await self._client().post(
-                request.url,
+            url = admitted(request.url, request.gate)
+            addresses = await judged_addresses(url, request.gate, self._resolve)
+        except RemoteUrlPolicyError as error:
+            raise TransportError("refused", error.failure_code) from error
+        async with pinned_client(url, addresses, self._timeout) as client:
+            yield client, url
+
+    async def _send(
+        self, client: aiohttp.ClientSession, url: str | URL, request: HttpRequest
+    ) -> aiohttp.ClientResponse:
+        try:
+            return await client.post(
+                url,
                 data=request.body.encode(),
                 headers={**request.headers, **_HEADERS},
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _transport_error(error) from error
+            raise transport_error(error) from error
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -135,7 +161,7 @@ class AiohttpStream:
             async for chunk in self._response.content.iter_any():
                 yield chunk
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _transport_error(error) from error
+            raise transport_error(error) from error
         self._check_end()
 
     def _check_end(self) -> None:
@@ -148,7 +174,7 @@ class AiohttpStream:
             return
         error = self._protocol.exception()
         if isinstance(error, OSError):
-            raise _transport_error(error) from error
+            raise transport_error(error) from error
 
 
 def retry_after_seconds(headers: CIMultiDictProxy[str]) -> float | None:
@@ -179,7 +205,8 @@ def _seconds(text: str) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
-def _transport_error(error: Exception) -> TransportError:
+def transport_error(error: Exception) -> TransportError:
+    """Return what a fault of aiohttp means, without its prose."""
     return TransportError(_end_of(error), _detail(error))
 
 

@@ -11,8 +11,10 @@ import structlog
 from actors.cluster.hosts import RouterSpec, TurnSpec
 from actors.cluster.runtime import Runtime, RuntimeSpec
 from actors.errors import ActorError
+from actors.gate.addresses import Policy
 from actors.generation.world import Notices
 from actors.providers.adapter import ModelRoute
+from actors.providers.registry import is_gated
 from actors.router_settings import Identities, RouterSettings
 from actors.warm_pool import PoolLimits
 from bot import journal_format, notices
@@ -131,6 +133,7 @@ def _route(settings: Settings, name: str) -> ModelRoute:
         base_url=provider.base_url,
         api_key=provider.api_keys[0].reveal() if provider.api_keys else "",
         model=model,
+        gate=Policy(allow_private=provider.allow_private) if is_gated(provider.kind) else None,
     )
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct, field, inspect, structs
 
+from actors.providers.registry import is_gated
 from bot.secret import Secret
 from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
@@ -78,6 +79,8 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """The root of its API, without credentials, query or trailing slash."""
     api_keys: tuple[Secret, ...] = ()
     """Keys, rotated; none for an endpoint without authentication."""
+    allow_private: bool = False
+    """Whether an endpoint behind the address gate may be inside; kind `custom` alone has a gate."""
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True):
@@ -273,6 +276,9 @@ def _judge_providers(settings: Settings) -> Iterator[Fault]:
         if not name or "/" in name:
             yield Fault(key=key, problem="is no name", allowed="a name without a slash")
         yield from _judge_url(f"{key}.base_url", provider.base_url)
+        if provider.allow_private and not is_gated(provider.kind):
+            allowed = "only where kind is custom: other kinds are not gated"
+            yield Fault(key=f"{key}.allow_private", problem="has no effect", allowed=allowed)
         for index, secret in enumerate(provider.api_keys):
             if not _fits_header(secret):
                 where = f"{key}.api_keys[{index}]"

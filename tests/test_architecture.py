@@ -27,7 +27,13 @@ HOMES = {
     "ray": ("actors/cluster/",),
     "hikari": ("actors/delivery/single_attempt.py", "bot/"),
     "duckdb": ("events/", "actors/read_models/"),
-    "aiohttp": ("actors/transport.py", "actors/delivery/wire.py", "bot/"),
+    "aiohttp": (
+        "actors/transport.py",
+        "actors/gate/pinned.py",
+        "actors/gate/fetching.py",
+        "actors/delivery/wire.py",
+        "bot/",
+    ),
 }
 """The only rooms that may import a technology."""
 

@@ -6,6 +6,8 @@ text core see the same payloads then as here.
 
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from actors.errors import TransportError
 from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
@@ -61,7 +63,7 @@ class Reading:
         self, attempt: Literal["first", "fallback", "retry"], context: tuple[ContextItem, ...]
     ) -> None:
         """Ask the model and read its answer to the end; never raises for what a provider does."""
-        request = self._provider.request(self._route, context)
+        request = replace(self._provider.request(self._route, context), gate=self._route.gate)
         self._opened_at = self._clock.monotonic()
         self._journal.add(
             RequestOpened(

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 from typing_extensions import override
 
+from actors.gate.addresses import Policy
 from actors.ports import HttpRequest
 from events.generation import Chunk, StreamEnd
 
@@ -26,6 +27,8 @@ class ModelRoute(Struct, frozen=True, kw_only=True):
     """The key; empty for endpoints without one. Never recorded."""
     model: str
     """The model's id at the provider."""
+    gate: Policy | None = None
+    """How its address is judged before it is asked; None: the operator vouches for it."""
 
     @override
     def __repr__(self) -> str:

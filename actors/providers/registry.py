@@ -7,6 +7,14 @@ from actors.providers.openai import OpenAI
 
 _PROVIDERS: Final[dict[str, Provider]] = {"openai": OpenAI()}
 
+_GATED: Final = frozenset({"custom"})
+"""Kinds whose endpoints people may supply."""
+
+
+def is_gated(kind: str) -> bool:
+    """Return whether endpoints of `kind` go through the address gate."""
+    return kind in _GATED
+
 
 def provider_for(kind: str) -> Provider:
     """Return the wire format `kind`.

@@ -199,6 +199,17 @@ def test_a_fault_names_its_key_what_is_wrong_and_what_is_allowed(
     assert "; allowed: " in found[key]
 
 
+def test_what_has_no_gate_cant_be_let_inside(path: Path) -> None:
+    """An operator who sets it expects it to matter."""
+    written = MINIMAL_FILE.replace("api_keys =", "allow_private = true\napi_keys =")
+
+    found = faults(path, written)
+
+    assert found["providers.main.allow_private"].startswith(
+        "providers.main.allow_private: has no effect; allowed: only where kind is custom"
+    )
+
+
 @pytest.mark.parametrize("kind", ["openrouter", "anthropic", "google", "custom"])
 def test_kinds_that_are_to_come_are_told_from_misspelt_ones(path: Path, kind: str) -> None:
     """They stand in the documentation; whoever tries one should not look for a typing error."""
