@@ -116,6 +116,8 @@ class AiohttpTransport:
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise transport_error(error) from error
+        except RemoteUrlPolicyError as error:  # the last word before a connect
+            raise TransportError("refused", error.failure_code) from error
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
