@@ -44,6 +44,11 @@ def channel_stream(channel_id: ChannelId) -> StreamId:
     return StreamId(f"channel/{channel_id}")
 
 
+def guild_stream(guild_id: GuildId) -> StreamId:
+    """Return the stream of what a guild has set; the router is the only writer."""
+    return StreamId(f"guild/{guild_id}")
+
+
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):
     """A fact. The subclass's `tag` is its stored kind, `version` the number of its shape."""
 

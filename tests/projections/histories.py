@@ -19,6 +19,7 @@ from events.base import (
     UserId,
     channel_stream,
     delivery_stream,
+    guild_stream,
     turn_stream,
 )
 from events.delivery import Receipt, SendAttempt
@@ -64,6 +65,10 @@ class History:
         """Add events to the channel's stream."""
         scope = Scope(channel_id=channel, guild_id=self._guild_id)
         return self._add(channel_stream(channel), events, scope)
+
+    def of_guild(self, *events: Event, guild: GuildId = GUILD) -> "History":
+        """Add events to the guild's stream."""
+        return self._add(guild_stream(guild), events, Scope(guild_id=guild))
 
     def after(self, span: timedelta) -> "History":
         """Let time pass."""
