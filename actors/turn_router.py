@@ -15,18 +15,21 @@ import structlog
 from msgspec import Struct
 
 from actors.generation.start import StartTurn
+from actors.guild_configurations import Changed, GuildConfigurations
 from actors.ports import Clock, LogPort
 from actors.router_settings import Identities, RouterSettings
+from actors.rules.configuration import Change, Refused, named
 from actors.warm_pool import HostLostError, WarmPool
+from actors.whole_log import fold_log
 from events.base import (
     Appended,
     ChannelId,
     Event,
     GuildId,
-    Position,
     Scope,
     TriggerId,
     TurnId,
+    UserId,
     channel_stream,
 )
 from events.codec import append_of, kind_of
@@ -41,8 +44,8 @@ from events.turn import (
     TurnStatus,
 )
 from projections import open_turns
-from projections.fold import fold
-from projections.open_turns import OpenTurn, OpenTurns
+from projections.guilds import Guild, Guilds, personas_of, settings_of
+from projections.open_turns import OpenTurn
 from projections.waiting import Waiting
 
 QUEUE_LIMIT: Final = 25
@@ -59,8 +62,6 @@ SCAN_KINDS: Final = tuple(
     for event in (TriggerReceived, TriggerDropped, TurnStarted, TurnRecovered, TurnEnded)
 )
 """What tells which turns are open and which triggers wait."""
-SCAN_PAGE: Final = 10_000
-"""Events of one read at the start."""
 
 Accepted = Literal["started", "queued", "duplicate", "queue_full", "draining"]
 """What became of a trigger."""
@@ -106,6 +107,7 @@ class TurnRouter:
         self._clock = clock
         self._settings = settings
         self._identities = identities
+        self._guilds = GuildConfigurations(log, clock, settings.personas)
         self._channels: dict[ChannelId, _Channel] = {}
         self._seen: dict[TriggerId, None] = {}
         self._ready = asyncio.Event()
@@ -117,11 +119,12 @@ class TurnRouter:
     async def start(self) -> None:
         """Take up what the log leaves open; triggers wait until this is done."""
         await self._pool.warm()
-        left = await self._scan()
+        await self._guilds.load()
+        left = await fold_log(self._log, open_turns.evolve, open_turns.initial(), SCAN_KINDS)
         for number in sorted(int(one) for part in left.seen.parts for one in part)[-SEEN_LIMIT:]:
             self._remember(TriggerId(str(number)))
         for turn in left.turns.values():
-            self._take_over(turn)
+            await self._take_over(turn)
         for waiting in left.waiting.values():
             await self._requeue(waiting)
         self._ready.set()
@@ -152,6 +155,16 @@ class TurnRouter:
             return None
         await self._request_stop(channel.running, requester, kind)
         return channel.running.start.turn_id if channel.running else None
+
+    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+        """Change what a guild has set, and return once it holds for every turn that starts."""
+        await self._ready.wait()
+        return await self._guilds.change(guild_id, change, by)
+
+    async def guilds(self) -> Guilds:
+        """Return what every guild has set."""
+        await self._ready.wait()
+        return self._guilds.all
 
     async def load(self) -> Load:
         """Return how much there is to do, once all that was left open is taken up."""
@@ -241,23 +254,25 @@ class TurnRouter:
     # -- running -------------------------------------------------------------------------------
 
     def _begin(self, channel: _Channel, queued: Waiting) -> None:
-        start = self._start_of(channel, queued, self._identities.turn_id(), epoch=0)
-        self._run(channel, start)
+        guild = self._guilds.of(queued.trigger.guild_id)
+        self._run(channel, self._start_of(channel, queued, self._identities.turn_id(), guild))
 
     def _start_of(
-        self, channel: _Channel, queued: Waiting, turn_id: TurnId, epoch: int
+        self, channel: _Channel, queued: Waiting, turn_id: TurnId, guild: Guild
     ) -> StartTurn:
         settings, trigger = self._settings, queued.trigger
+        personas = personas_of(guild, settings.personas)
+        speaker = named(personas, trigger.persona) or personas[0]
         return StartTurn(
             turn_id=turn_id,
-            epoch=epoch,
+            epoch=0,
             trigger=trigger,
             trigger_position=queued.position,
             trigger_seq=queued.seq,
-            personas=settings.personas,
+            personas=personas,
             system_prompt=settings.system_prompt,
             models=settings.models,
-            settings=settings.turn_settings,
+            settings=settings_of(guild, settings.turn_settings, speaker.name),
             seed=self._identities.seed(),
             history_limit=settings.history_limit,
             waiting=tuple(
@@ -322,20 +337,20 @@ class TurnRouter:
 
     # -- recovery ------------------------------------------------------------------------------
 
-    async def _scan(self) -> OpenTurns:
-        """Fold the whole log's turns and triggers."""
-        state, after = open_turns.initial(), Position(0)
-        while page := await self._log.read_all(after, kinds=SCAN_KINDS, limit=SCAN_PAGE):
-            state = fold(open_turns.evolve, state, page)
-            after = page[-1].position
-        return state
-
-    def _take_over(self, turn: OpenTurn) -> None:
+    async def _take_over(self, turn: OpenTurn) -> None:
         if turn.received is None:
             _log.error("turn_without_trigger", turn_id=turn.turn_id)
             return
         channel = self._channel(turn.channel_id)
-        start = self._start_of(channel, turn.received, turn.turn_id, epoch=turn.epoch + 1)
+        began = turn.started
+        # The turn goes on as it began, whatever its guild has changed since.
+        guild = await self._guilds.as_of(began.guild_id, turn.position)
+        start = msgspec.structs.replace(
+            self._start_of(channel, turn.received, turn.turn_id, guild),
+            epoch=turn.epoch + 1,
+            settings=began.settings,
+            seed=began.seed,
+        )
         _log.info("turn_taken_over", turn_id=turn.turn_id, epoch=start.epoch)
         if channel.running is None:
             self._run(channel, start)

@@ -14,14 +14,17 @@ from actors.cluster.spawning import RaySpawner
 from actors.generation.start import StartTurn, TurnResult
 from actors.generation.turn import Turn
 from actors.generation.world import Notices, World
+from actors.guild_configurations import Changed
 from actors.log_client import LogClient
 from actors.ports import Clock
 from actors.router_settings import Identities, RouterSettings
+from actors.rules.configuration import Change, Refused
 from actors.transport import AiohttpTransport
 from actors.turn_router import Accepted, Load, TurnRouter
 from actors.warm_pool import PoolLimits, WarmPool
-from events.base import ChannelId, TurnId
+from events.base import ChannelId, GuildId, TurnId, UserId
 from events.turn import StopKind, TriggerReceived
+from projections.guilds import Guilds
 
 
 class TurnSpec(Struct, frozen=True, kw_only=True):
@@ -102,6 +105,14 @@ class TurnRouterHost:
     async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
         """As `TurnRouter.stop`."""
         return await self._opened().stop(channel_id, requester, kind)
+
+    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+        """As `TurnRouter.configure`."""
+        return await self._opened().configure(guild_id, change, by)
+
+    async def guilds(self) -> Guilds:
+        """As `TurnRouter.guilds`."""
+        return await self._opened().guilds()
 
     async def drain(self, seconds: float) -> None:
         """As `TurnRouter.drain`."""

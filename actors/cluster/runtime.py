@@ -33,13 +33,16 @@ from actors.cluster.sender_host import SenderHost
 from actors.cluster.spawning import spawn_lasting
 from actors.errors import ClusterUnreachableError
 from actors.event_log import EventLogHost
+from actors.guild_configurations import Changed
 from actors.log_client import LogClient
 from actors.log_owner import open_owned
 from actors.ports import Clock
+from actors.rules.configuration import Change, Refused
 from actors.table import Table
 from actors.turn_router import Accepted, Load
-from events.base import ChannelId, MessageId, Position, Recorded, TurnId
+from events.base import ChannelId, GuildId, MessageId, Position, Recorded, TurnId, UserId
 from events.turn import StopKind, TriggerReceived
+from projections.guilds import Guilds
 
 LOG_NODE: Final = {"role": "log"}
 """Label of the node where disk and token are, on a cluster."""
@@ -167,6 +170,14 @@ class Runtime:
     async def table_source(self, message_id: MessageId) -> str | None:
         """As `Sender.table_source`."""
         return await self._ask(lambda: self._sender.table_source.remote(message_id))
+
+    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+        """As `TurnRouter.configure`, asked again until it answers."""
+        return await self._ask(lambda: self._router.configure.remote(guild_id, change, by))
+
+    async def guilds(self) -> Guilds:
+        """As `TurnRouter.guilds`."""
+        return await self._ask(self._router.guilds.remote)
 
     async def drain(self, seconds: float) -> None:
         """Let running turns end for `seconds`, stop the rest, and return when all have."""
