@@ -21,15 +21,15 @@ from bot import journal_format, notices
 from bot.clock import SystemClock
 from bot.control import ControlServer
 from bot.gateway import Gateway
+from bot.guild_settings import GuildSettings
 from bot.identities import fresh_instance, fresh_seed, fresh_turn_id
 from bot.instance import AlreadyRunningError, BotLock
 from bot.live import LiveOperations
 from bot.secret import Secret
-from bot.settings import PersonaSettings, Settings, part_model
+from bot.settings import Settings, part_model
 from bot.version import version
 from events.base import ChannelId, TurnId
 from events.errors import EventLogError
-from events.settings import Persona, Sprite
 from events.turn import StopKind, TriggerReceived
 
 NOT_STARTED: Final = 1
@@ -45,13 +45,16 @@ class Bot:
         self._settings = settings
         self._lock = BotLock(settings.log.directory)
         self._clock = SystemClock()
-        self.runtime = Runtime(runtime_spec(settings, self._clock, shows_logs=shows_actor_logs))
+        spec = runtime_spec(settings, self._clock, shows_logs=shows_actor_logs)
+        self.runtime = Runtime(spec)
         """The actors."""
+        file = spec.router.settings
+        self._guilds = GuildSettings(self.runtime, file.personas, file.turn_settings)
         self._control = ControlServer(
             settings.log.directory,
             LiveOperations(self.runtime, self._clock.now()),
         )
-        self._gateway = Gateway(settings, self, self.runtime)
+        self._gateway = Gateway(settings, self, self.runtime, self._guilds)
 
     async def start(self) -> None:
         """Start all of it and return when messages are answered.
@@ -63,6 +66,7 @@ class Bot:
         self._lock.acquire()
         await self.runtime.start()
         await self._control.start()
+        await self._guilds.start()
         await self._gateway.start()
         _log.info("bot_started", directory=str(self._settings.log.directory))
 
@@ -106,7 +110,7 @@ def runtime_spec(
             settings=RouterSettings(
                 models=tuple(_route(settings, name) for name in (chat.model, *chat.fallbacks)),
                 system_prompt=chat.system_prompt,
-                personas=tuple(_persona(one) for one in settings.personas),
+                personas=tuple(one.persona() for one in settings.personas),
                 turn_settings=chat.turn_settings(),
                 history_limit=chat.history_messages,
                 recover_within_seconds=chat.recover_within,
@@ -134,16 +138,6 @@ def _route(settings: Settings, name: str) -> ModelRoute:
         api_key=provider.api_keys[0].reveal() if provider.api_keys else "",
         model=model,
         gate=Policy(allow_private=provider.allow_private) if is_gated(provider.kind) else None,
-    )
-
-
-def _persona(persona: PersonaSettings) -> Persona:
-    return Persona(
-        name=persona.name,
-        avatar=persona.avatar,
-        triggers=persona.triggers,
-        prompt=persona.prompt,
-        sprites=tuple(Sprite(key=key, image=image) for key, image in persona.sprites.items()),
     )
 
 

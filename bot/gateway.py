@@ -17,6 +17,7 @@ from hikari.impl import CacheSettings, GatewayBot
 from actors.errors import FailureError
 from bot import notices
 from bot.commands.stop import stop_command
+from bot.guild_settings import GuildSettings
 from bot.settings import Settings
 from bot.show_markdown import ShowMarkdown, Tables
 from bot.triggers import MessageFacts, Triggers, trigger_of
@@ -44,8 +45,10 @@ class GatewayError(FailureError):
 class Gateway:
     """The bot's connection to Discord's gateway."""
 
-    def __init__(self, settings: Settings, triggers: Triggers, tables: Tables) -> None:
-        self._settings = settings
+    def __init__(
+        self, settings: Settings, triggers: Triggers, tables: Tables, guilds: GuildSettings
+    ) -> None:
+        self._guilds = guilds
         self._triggers = triggers
         self._handovers: set[asyncio.Task[None]] = set()
         self._takes_triggers = True
@@ -115,7 +118,8 @@ class Gateway:
         me = self._bot.get_me()
         if me is None or not self._takes_triggers:
             return
-        trigger = trigger_of(facts_of(event), self._settings, UserId(int(me.id)))
+        facts = facts_of(event)
+        trigger = trigger_of(facts, self._guilds.personas(facts.guild_id), UserId(int(me.id)))
         if trigger is None:
             return
         handover = asyncio.create_task(self._hand_over(trigger))

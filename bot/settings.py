@@ -17,6 +17,7 @@ from actors.providers.registry import is_gated
 from bot.secret import Secret
 from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
+from events.settings import Persona, Sprite
 from events.turn import TurnSettings
 
 COMING_KINDS: Final = ("openrouter", "anthropic", "google", "custom")
@@ -83,23 +84,13 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """Whether an endpoint behind the address gate may be inside; kind `custom` alone has a gate."""
 
 
-class ChatSettings(Struct, frozen=True, kw_only=True):
-    """`[chat]`: how a guild is answered unless it says otherwise."""
+class ChatSettings(TurnSettings, frozen=True, kw_only=True):
+    """`[chat]`: how a guild is answered unless it says otherwise; every setting of a turn first."""
 
     model: str
     """`provider/model`; the first slash parts them."""
     fallbacks: tuple[str, ...] = ()
     """Models tried in order when `model` fails."""
-    live_streaming: bool = True
-    """Post segments as they come; else all at the end."""
-    paced_messages: bool = True
-    """Pause between follow-up messages as a typist would."""
-    sentence_splitting: bool = False
-    """Also flush at sentence ends."""
-    force_lowercase: bool = False
-    """Lowercase the answer."""
-    punctuation_splits: bool = False
-    """Drop or split at some punctuation."""
     send_message_limit: Count = 0
     """Most messages a turn may post; 0 is no limit."""
     system_prompt: str = (
@@ -132,13 +123,24 @@ class PersonaSettings(Struct, frozen=True, kw_only=True):
     name: str
     """Unique, whatever its case; at most 80 characters."""
     avatar: str = ""
-    """Path, relative to the file's folder, or https URL; empty: the bot's own."""
+    """https URL or path, absolute once loaded; in the file, relative to the file's own folder.
+    Empty: the bot's own."""
     triggers: tuple[str, ...] = ()
     """Words that ask this persona, whole and in any case."""
     prompt: str = ""
     """What the model is told about it."""
     sprites: dict[str, str] = field(default_factory=dict[str, str])
     """Path or https URL of a picture, by mood."""
+
+    def persona(self) -> Persona:
+        """Return it as turns know it."""
+        return Persona(
+            name=self.name,
+            avatar=self.avatar,
+            triggers=self.triggers,
+            prompt=self.prompt,
+            sprites=tuple(Sprite(key=key, image=image) for key, image in self.sprites.items()),
+        )
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -181,7 +183,11 @@ def load(path: Path, environ: Mapping[str, str], *, require_secrets: bool = True
     reader = SettingsReader(environ, require_secrets=require_secrets, coming=COMING_KINDS)
     tree = reader.read(_SHAPE, _parse(path), "")
     settings = msgspec.convert(tree, Settings, dec_hook=revive)
-    faults = [*_judge(settings), *(_judge_token(settings.discord.token) if require_secrets else ())]
+    faults = [*_judge(settings)]
+    if require_secrets:
+        # Commands that only read the log need neither.
+        faults += _judge_token(settings.discord.token)
+        faults += _judge_images(settings.personas, path.absolute().parent)
     for fault in faults:
         if fault.key not in reader.broken:
             reader.faults.append(fault)
@@ -208,8 +214,8 @@ def _parse(path: Path) -> dict[str, object]:
 
 
 def _completed(settings: Settings, path: Path) -> Settings:
-    chat = settings.chat
-    directory = path.absolute().parent / settings.log.directory.expanduser()
+    chat, folder = settings.chat, path.absolute().parent
+    directory = folder / settings.log.directory.expanduser()
     providers = {
         name: structs.replace(one, base_url=one.base_url.rstrip("/"))
         for name, one in settings.providers.items()
@@ -220,8 +226,22 @@ def _completed(settings: Settings, path: Path) -> Settings:
         log=LogSettings(directory=directory),
         providers=providers,
         chat=structs.replace(chat, warm_actors=min(chat.warm_actors, chat.max_actors)),
-        personas=settings.personas or (PersonaSettings(name=DEFAULT_PERSONA),),
+        personas=tuple(_with_images(one, folder) for one in settings.personas)
+        or (PersonaSettings(name=DEFAULT_PERSONA),),
     )
+
+
+def _with_images(persona: PersonaSettings, folder: Path) -> PersonaSettings:
+    return structs.replace(
+        persona,
+        avatar=_located(persona.avatar, folder),
+        sprites={key: _located(image, folder) for key, image in persona.sprites.items()},
+    )
+
+
+def _located(image: str, folder: Path) -> str:
+    is_path = image and "://" not in image
+    return str(folder / Path(image).expanduser()) if is_path else image
 
 
 def _judge(settings: Settings) -> Iterator[Fault]:
@@ -314,6 +334,35 @@ def _judge_personas(settings: Settings) -> Iterator[Fault]:
             problem = f'"{name}" is the name of personas[{first}] too'
             yield Fault(key=f"{key}.name", problem=problem, allowed="names that differ")
         yield from _judge_words(key, persona, words)
+
+
+def _judge_images(personas: tuple[PersonaSettings, ...], folder: Path) -> Iterator[Fault]:
+    for index, persona in enumerate(personas):
+        key = f"personas[{index}]"
+        named = [(f"{key}.avatar", persona.avatar)]
+        named += [(child(f"{key}.sprites", mood), image) for mood, image in persona.sprites.items()]
+        for where, image in named:
+            yield from _judge_image(where, _located(image, folder))
+
+
+def _judge_image(key: str, image: str) -> Iterator[Fault]:
+    if "://" in image:
+        if not is_https_url(image):
+            yield Fault(key=key, problem="is no https URL", allowed="an https URL, or a path")
+    elif image and not Path(image).is_file():
+        allowed = "a path, relative to the file's own folder, or an https URL"
+        yield Fault(key=key, problem=f"there is no file {image}", allowed=allowed)
+
+
+def is_https_url(text: str) -> bool:
+    """Return whether `text` is an https URL with a host and without credentials."""
+    try:
+        parts = urlsplit(text)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    is_plain = "@" not in parts.netloc and not any(map(str.isspace, text))
+    return parts.scheme == "https" and has_host and is_plain
 
 
 def _judge_words(key: str, persona: PersonaSettings, taken: dict[str, str]) -> Iterator[Fault]:

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from bot.settings import PersonaSettings, Settings
 from events.base import ChannelId, GuildId, MessageId, TriggerId, TurnId, UserId
+from events.settings import Persona
 from events.turn import StopKind, TriggerKind, TriggerReceived
 
 _MENTION = re.compile(r"<@!?(\d+)>")
@@ -50,15 +50,22 @@ class MessageFacts(Struct, frozen=True, kw_only=True):
     """The author of the message it replies to."""
 
 
-def trigger_of(facts: MessageFacts, settings: Settings, own_id: UserId) -> TriggerReceived | None:
+def trigger_of(
+    facts: MessageFacts, personas: tuple[Persona, ...], own_id: UserId
+) -> TriggerReceived | None:
     """Return the trigger that a message is, None where it asks nothing of the bot.
 
     A trigger word picks its persona, wherever the message stands and whatever else makes it a
     trigger; where several stand in it, the first does. Without one the main persona is asked.
+
+    Args:
+        facts: The message.
+        personas: Those in force where it stands, the main one first.
+        own_id: The bot's user.
     """
     if not (facts.is_human and facts.is_ordinary) or facts.author_id == own_id:
         return None
-    persona = _called(facts.content, settings.personas)
+    persona = _called(facts.content, personas)
     kind = _kind(facts, own_id, has_word=persona is not None)
     if kind is None:
         return None
@@ -71,7 +78,7 @@ def trigger_of(facts: MessageFacts, settings: Settings, own_id: UserId) -> Trigg
         author_id=facts.author_id,
         author_name=facts.author_name,
         content=_readable(facts, own_id),
-        persona=(persona or settings.personas[0]).name,
+        persona=(persona or personas[0]).name,
     )
 
 
@@ -88,9 +95,9 @@ def _kind(facts: MessageFacts, own_id: UserId, *, has_word: bool) -> TriggerKind
     return "word" if has_word else None
 
 
-def _called(content: str, personas: tuple[PersonaSettings, ...]) -> PersonaSettings | None:
+def _called(content: str, personas: tuple[Persona, ...]) -> Persona | None:
     text = _MENTION.sub(" ", content)
-    places: list[tuple[int, PersonaSettings]] = []
+    places: list[tuple[int, Persona]] = []
     for persona in personas:
         for word in persona.triggers:
             whole = rf"(?<!\w){re.escape(word.strip())}(?!\w)"

@@ -17,6 +17,7 @@ from bot.secret import Secret
 from bot.settings import ChatSettings, DiscordSettings, LogSettings, PersonaSettings, Settings
 from events.base import ChannelId, MessageId, TurnId
 from events.turn import StopKind, TriggerReceived
+from tests.bot.configuring import guild_settings
 
 
 class FakeTables:
@@ -105,13 +106,18 @@ def settings_for(discord: LoopbackDiscord, token: str | None = None) -> Settings
     )
 
 
+def gateway_of(settings: Settings, triggers: FakeTriggers) -> Gateway:
+    """Return a gateway of a bot whose guilds have set nothing."""
+    return Gateway(settings, triggers, NO_TABLES, guild_settings(settings))
+
+
 @pytest.fixture
 async def gateway(
     discord: LoopbackDiscord, channel: Channel, triggers: FakeTriggers
 ) -> AsyncIterator[Gateway]:
     """Yield the connected gateway."""
     assert channel
-    gateway = Gateway(settings_for(discord), triggers, NO_TABLES)
+    gateway = gateway_of(settings_for(discord), triggers)
     await gateway.start()
     yield gateway
     await gateway.aclose()
@@ -296,7 +302,7 @@ async def test_a_slow_stop_is_promised_in_time_and_told_in_the_end(
     impatient = partial(stop_command, patience_seconds=0.01)
     monkeypatch.setattr("bot.gateway.stop_command", impatient)
     triggers.may_return.clear()
-    gateway = Gateway(settings_for(discord), triggers, NO_TABLES)
+    gateway = gateway_of(settings_for(discord), triggers)
     await gateway.start()
 
     invocation = await discord.command(ada, channel, "stop")
@@ -325,7 +331,7 @@ async def test_closing_waits_for_what_was_heard(
     discord: LoopbackDiscord, channel: Channel, ada: User, triggers: FakeTriggers
 ) -> None:
     """A trigger that was heard and not recorded would be lost."""
-    gateway = Gateway(settings_for(discord), triggers, NO_TABLES)
+    gateway = gateway_of(settings_for(discord), triggers)
     await gateway.start()
     triggers.may_return.clear()
     await discord.say(ada, channel, "<@bot> hi")
@@ -342,12 +348,12 @@ async def test_closing_waits_for_what_was_heard(
 
 async def test_a_gateway_that_never_started_closes(discord: LoopbackDiscord) -> None:
     """Whatever failed before it, the way out is the same."""
-    await Gateway(settings_for(discord), FakeTriggers(), NO_TABLES).aclose()
+    await gateway_of(settings_for(discord), FakeTriggers()).aclose()
 
 
 async def test_a_refused_token_is_named(discord: LoopbackDiscord) -> None:
     """The operator should not have to read hikari's traceback."""
-    gateway = Gateway(settings_for(discord, "MTIz.aBcDeF.made-up"), FakeTriggers(), NO_TABLES)
+    gateway = gateway_of(settings_for(discord, "MTIz.aBcDeF.made-up"), FakeTriggers())
 
     with pytest.raises(GatewayError) as caught:
         await gateway.start()
@@ -363,7 +369,7 @@ async def test_a_discord_that_cant_be_reached_is_named(
     monkeypatch.setattr("bot.gateway.GatewayBot", partial(GatewayBot, max_retries=0))
     settings = settings_for(discord)
     await discord.close()
-    gateway = Gateway(settings, FakeTriggers(), NO_TABLES)
+    gateway = gateway_of(settings, FakeTriggers())
 
     with pytest.raises(GatewayError, match=r"can't be reached at discord\.api_url"):
         await gateway.start()

@@ -87,11 +87,11 @@ def test_every_key_of_the_contract_is_read(path: Path) -> None:
         history_messages = 0
         [[personas]]
         name = "Main"
-        avatar = "main.png"
+        avatar = "https://images.example/main.png"
         triggers = ["main"]
         prompt = "You are kind."
         [personas.sprites]
-        mad = "sprites/mad.png"
+        mad = "https://images.example/mad.png"
         [[personas]]
         name = "Alter"
         """,
@@ -112,7 +112,7 @@ def test_every_key_of_the_contract_is_read(path: Path) -> None:
         send_message_limit=5,
     )
     assert settings.chat.warm_actors == 4
-    assert settings.personas[0].sprites == {"mad": "sprites/mad.png"}
+    assert settings.personas[0].sprites == {"mad": "https://images.example/mad.png"}
     assert [persona.name for persona in settings.personas] == ["Main", "Alter"]
 
 
@@ -121,6 +121,29 @@ def test_a_relative_log_directory_lies_beside_the_file(path: Path) -> None:
     settings = read(path, MINIMAL_FILE + '[log]\ndirectory = "here/it/is"\n')
 
     assert settings.log.directory == path.parent / "here" / "it" / "is"
+
+
+def test_a_personas_images_lie_beside_the_file(path: Path) -> None:
+    """The sender reads them from another folder, and perhaps minutes later."""
+    (path.parent / "sprites").mkdir()
+    for name in ("face.png", "sprites/mad.png"):
+        (path.parent / name).write_bytes(b"image")
+    lines = '[[personas]]\nname = "A"\navatar = "face.png"\nsprites.mad = "sprites/mad.png"\n'
+
+    (persona,) = read(path, MINIMAL_FILE + lines).personas
+
+    assert persona.avatar == str(path.parent / "face.png")
+    assert persona.sprites == {"mad": str(path.parent / "sprites" / "mad.png")}
+
+
+def test_images_that_are_not_there_are_named(path: Path) -> None:
+    """A persona without a face is found at the start, not in front of people."""
+    lines = '[[personas]]\nname = "A"\navatar = "face.png"\nsprites.mad = "http://x/mad.png"\n'
+
+    found = faults(path, MINIMAL_FILE + lines)
+
+    assert set(found) == {"personas[0].avatar", "personas[0].sprites.mad"}
+    assert str(path.parent / "face.png") in found["personas[0].avatar"]
 
 
 def test_the_first_slash_parts_a_provider_from_its_model() -> None:

@@ -3,21 +3,16 @@
 import pytest
 from msgspec import structs
 
-from bot.secret import Secret
-from bot.settings import ChatSettings, DiscordSettings, PersonaSettings, Settings
 from bot.triggers import MessageFacts, trigger_of
 from events.base import ChannelId, GuildId, MessageId, TriggerId, UserId
+from events.settings import Persona
 from events.turn import TriggerReceived
 
 OWN = UserId(100)
-SETTINGS = Settings(
-    discord=DiscordSettings(token=Secret("")),
-    chat=ChatSettings(model="main/x"),
-    personas=(
-        PersonaSettings(name="Main", triggers=("hey bot",)),
-        PersonaSettings(name="Mira", triggers=("mira", "c++")),
-        PersonaSettings(name="Straße", triggers=("straße",)),
-    ),
+PERSONAS = (
+    Persona(name="Main", triggers=("hey bot",)),
+    Persona(name="Mira", triggers=("mira", "c++")),
+    Persona(name="Straße", triggers=("straße",)),
 )
 IN_GUILD = MessageFacts(
     message_id=MessageId(42),
@@ -38,7 +33,7 @@ def judge(content: str, **changes: object) -> TriggerReceived | None:
     """Return what a message in a guild is; who is mentioned in it is listed, as Discord does."""
     listed = {number: name for number, name in NAMES.items() if f"{number}>" in content}
     facts = {"content": content, "mentions": listed, **changes}
-    return trigger_of(structs.replace(IN_GUILD, **facts), SETTINGS, OWN)
+    return trigger_of(structs.replace(IN_GUILD, **facts), PERSONAS, OWN)
 
 
 def test_a_mention_of_the_bot_asks_its_main_persona() -> None:

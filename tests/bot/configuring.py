@@ -1,0 +1,34 @@
+"""What guilds set, in tests: the real rules and the real log client on a log in memory."""
+
+from actors.guild_configurations import Changed, GuildConfigurations
+from actors.rules.configuration import Change, Refused
+from bot.clock import SystemClock
+from bot.guild_settings import GuildSettings
+from bot.settings import Settings
+from events.base import GuildId, UserId
+from events.settings import Persona
+from projections.guilds import Guilds
+from tests.actors.log_ports import LocalEndpoint, log_client
+
+
+class LocalConfigurator:
+    """What the router does with changes, in this process."""
+
+    def __init__(self, personas: tuple[Persona, ...], endpoint: LocalEndpoint) -> None:
+        self.configurations = GuildConfigurations(log_client(endpoint), SystemClock(), personas)
+
+    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+        """Change what a guild has set."""
+        return await self.configurations.change(guild_id, change, by)
+
+    async def guilds(self) -> Guilds:
+        """Return what every guild has set, from the log."""
+        await self.configurations.load()
+        return self.configurations.all
+
+
+def guild_settings(settings: Settings, endpoint: LocalEndpoint | None = None) -> GuildSettings:
+    """Return what holds in the guilds of a bot with these settings, on that log."""
+    personas = tuple(one.persona() for one in settings.personas)
+    configurator = LocalConfigurator(personas, endpoint or LocalEndpoint())
+    return GuildSettings(configurator, personas, settings.chat.turn_settings())
