@@ -7,6 +7,7 @@ go through the interaction's token. Answers for the invoking user alone stand in
 import asyncio
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -32,8 +33,21 @@ ANSWER_SECONDS = 3.0
 """How long an interaction waits for its first answer."""
 _MESSAGE = 4
 _DEFERRED = 5
-COMMAND, COMPONENT = 2, 3
-"""Types of interaction: a slash command, a component."""
+_CHOICES = 8
+_FORM = 9
+COMMAND, COMPONENT, AUTOCOMPLETE, SUBMISSION = 2, 3, 4, 5
+"""Discord's types of interactions: a command, a component, a look for choices, a form sent."""
+_ANSWERS = {
+    COMMAND: (_MESSAGE, _DEFERRED, _FORM),
+    COMPONENT: (_MESSAGE, _DEFERRED, _FORM),
+    AUTOCOMPLETE: (_CHOICES,),
+    SUBMISSION: (_MESSAGE, _DEFERRED),
+}
+"""What may come first, by the interaction's type."""
+
+_MOST_CHOICES = 25
+_LONGEST_CHOICE = 100
+_LONGEST_TITLE = 45
 
 
 class CommandAnswer(Struct, frozen=True, kw_only=True):
@@ -53,18 +67,84 @@ class CommandAnswer(Struct, frozen=True, kw_only=True):
     """Its message."""
 
 
+class Choice(Struct, frozen=True, kw_only=True):
+    """Something that a member may choose for an option."""
+
+    name: str
+    """What is shown."""
+    value: str | int | float
+    """What is sent."""
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """What the bot offers for an option, 25 at most."""
+
+    choices: tuple[Choice, ...] = ()
+    """In their order."""
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """A text field of a form."""
+
+    custom_id: str
+    """Its name."""
+    type: int = 4
+    """Discord's type of component."""
+    style: int = 1
+    """1 a line, 2 a paragraph."""
+    label: str = ""
+    """What stands above it."""
+    value: str = ""
+    """What stands in it at first."""
+    required: bool = True
+    """Whether it must be filled in."""
+    max_length: int = 4000
+    """Most characters."""
+
+
+class FieldRow(Struct, frozen=True, kw_only=True):
+    """A row of a form."""
+
+    components: tuple[Field, ...]
+    """Its one field."""
+    type: int = 1
+    """Discord's type of component."""
+
+
+class Form(Struct, frozen=True, kw_only=True):
+    """A form that the bot asks a member to fill in."""
+
+    custom_id: str
+    """Its name."""
+    title: str
+    """What stands above it."""
+    components: tuple[FieldRow, ...]
+    """Its rows, 1 to 5."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Its fields."""
+        return tuple(one for row in self.components for one in row.components)
+
+
 class Invocation:
     """A slash command invoked or a button pressed, and all that the bot answered."""
 
-    def __init__(self, interaction_id: int, user: User, channel: Channel, created: float) -> None:
+    def __init__(
+        self, interaction_id: int, user: User, channel: Channel, created: float, kind: int
+    ) -> None:
+        self.kind = kind
         self.id = interaction_id
         self.token = f"interaction-{interaction_id:x}"
         self.user = user
         self.channel = channel
         self.created = created
-        self.kind = COMMAND
         self.response: asyncio.Future[CommandAnswer] = asyncio.get_running_loop().create_future()
         """The first answer that says something: a promise alone does not count."""
+        self.choices: asyncio.Future[tuple[Choice, ...]] = self.response.get_loop().create_future()
+        """What the bot offers, where it is asked for choices."""
+        self.form: asyncio.Future[Form] = self.response.get_loop().create_future()
+        """The form that the bot answers with, where it does."""
         self.answers: list[CommandAnswer] = []
         """All of them, oldest first."""
         self.is_deferred = False
@@ -86,9 +166,9 @@ class Callback(Struct, frozen=True, kw_only=True):
     """The body of a first answer."""
 
     type: int
-    """4 a message, 5 a promise of one."""
-    data: MessageBody = MessageBody()
-    """The message."""
+    """4 a message, 5 a promise of one, 8 choices, 9 a form."""
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+    """Of a shape that the type says."""
 
 
 class InteractionRoutes:
@@ -119,8 +199,7 @@ class InteractionRoutes:
     def invoke(self, user: User, channel: Channel, kind: int = COMMAND) -> Invocation:
         """Open an interaction."""
         now = self._clock.monotonic()
-        invocation = Invocation(self._world.new_id(), user, channel, now)
-        invocation.kind = kind
+        invocation = Invocation(self._world.new_id(), user, channel, now, kind)
         self._by_token[invocation.token] = invocation
         return invocation
 
@@ -162,19 +241,29 @@ class InteractionRoutes:
         if self._clock.monotonic() - invocation.created > self.answer_seconds:
             raise unknown(10062)
         callback = call.decode(Callback)
-        if callback.type == _DEFERRED:
-            invocation.is_deferred = True
-            invocation.promised_flags = (callback.data.flags or 0) & EPHEMERAL
-            message = None
-        elif callback.type == _MESSAGE:
-            message = self._compose(invocation, callback.data, call)
-            invocation.original_id = message.id
-        else:
+        if callback.type not in _ANSWERS[invocation.kind]:
             raise invalid("type", "BASE_TYPE_CHOICES", f"no such type here: {callback.type}")
+        inner = replace(call, body=bytes(callback.data))
+        message = self._take(invocation, callback.type, inner)
         invocation.is_acknowledged = True
         if message is not None:
             self._record(invocation, "message", message)
         return self._acknowledged(invocation, callback.type, message, call)
+
+    def _take(self, invocation: Invocation, kind: int, call: Call) -> StoredMessage | None:
+        """Let a first answer have its effect; return its message, where it is one."""
+        if kind == _CHOICES:
+            invocation.choices.set_result(_checked_choices(call.decode(Choices)))
+        elif kind == _FORM:
+            invocation.form.set_result(_checked_form(call.decode(Form)))
+        elif kind == _DEFERRED:
+            invocation.is_deferred = True
+            invocation.promised_flags = (call.decode(MessageBody).flags or 0) & EPHEMERAL
+        else:
+            message = self._compose(invocation, call.decode(MessageBody), call)
+            invocation.original_id = message.id
+            return message
+        return None
 
     def _acknowledged(
         self, invocation: Invocation, kind: int, message: StoredMessage | None, call: Call
@@ -187,7 +276,7 @@ class InteractionRoutes:
         if message is not None:
             interaction["response_message_id"] = str(message.id)
             resource["message"] = message_json(self._world, message, files=self._address.files)
-        interaction["response_message_loading"] = message is None
+        interaction["response_message_loading"] = kind == _DEFERRED
         body: JsonObject = {"interaction": interaction, "resource": resource}
         return Reply(body=body, message_id=message_id)
 
@@ -274,3 +363,26 @@ class InteractionRoutes:
     def _reply(self, message: StoredMessage) -> Reply:
         body = message_json(self._world, message, files=self._address.files)
         return Reply(body=body, message_id=message.id)
+
+
+def _checked_choices(offered: Choices) -> tuple[Choice, ...]:
+    if len(offered.choices) > _MOST_CHOICES:
+        sentence = f"Must be {_MOST_CHOICES} or fewer in length."
+        raise invalid("data.choices", "BASE_TYPE_MAX_LENGTH", sentence)
+    for index, one in enumerate(offered.choices):
+        if not 1 <= len(one.name) <= _LONGEST_CHOICE:
+            sentence = f"Must be between 1 and {_LONGEST_CHOICE} in length."
+            raise invalid(f"data.choices.{index}.name", "BASE_TYPE_BAD_LENGTH", sentence)
+    return offered.choices
+
+
+def _checked_form(form: Form) -> Form:
+    for name, text, most in (
+        ("title", form.title, _LONGEST_TITLE),
+        ("custom_id", form.custom_id, _LONGEST_CHOICE),
+        *(("label", one.label, _LONGEST_TITLE) for one in form.fields),
+    ):
+        if not 1 <= len(text) <= most:
+            sentence = f"Must be between 1 and {most} in length."
+            raise invalid(f"data.{name}", "BASE_TYPE_BAD_LENGTH", sentence)
+    return form

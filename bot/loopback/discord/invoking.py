@@ -3,17 +3,20 @@
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import Struct
 
 from bot.loopback.discord.commands import Command, CommandOption
 from bot.loopback.discord.entities import (
     MEMBER_PERMISSIONS,
+    Attachment,
     ChannelKind,
     JsonObject,
     StoredMessage,
     User,
 )
-from bot.loopback.discord.interactions import Invocation
+from bot.loopback.discord.interactions import Form, Invocation
 from bot.loopback.discord.payloads import (
+    attachment_json,
     channel_json,
     member_json,
     message_json,
@@ -22,7 +25,7 @@ from bot.loopback.discord.payloads import (
 )
 from bot.loopback.discord.world import World
 
-OptionValue = str | int | float | bool
+OptionValue = str | int | float | bool | Attachment
 """What an option can be set to; users, channels and roles by their id."""
 
 _USER, _CHANNEL, _ROLE, _MENTIONABLE = 6, 7, 8, 9
@@ -30,27 +33,75 @@ _BUTTON = 2
 _IDS = (_USER, _CHANNEL, _ROLE, _MENTIONABLE)
 
 
-def interaction_json(
-    world: World,
-    invocation: Invocation,
-    command: Command,
-    path: list[str],
-    options: Mapping[str, OptionValue],
-    permissions: int,
+class Invoked(Struct, frozen=True, kw_only=True):
+    """A command as somebody calls it, or is about to."""
+
+    command: Command
+    """The command."""
+    path: tuple[str, ...] = ()
+    """The subcommand, outermost first; empty without one."""
+    options: Mapping[str, OptionValue] = {}
+    """Values by name."""
+    focused: str | None = None
+    """The option that is being written, where choices for it are looked for."""
+
+
+def command_json(
+    world: World, invocation: Invocation, invoked: Invoked, permissions: int, files: str
 ) -> JsonObject:
-    """Return the event's payload; `path` is the subcommand, outermost first, empty without one."""
-    channel = invocation.channel
+    """Return the event's payload, of a command or a look for choices.
+
+    Raises:
+        LookupError: The command has no such subcommand or option.
+    """
+    command, options = invoked.command, invoked.options
     schema = command.body.options or ()
+    path = list(invoked.path)
+    resolved = _resolved(world, invocation.channel.guild_id, _leaf(path, schema), options)
+    sent = [one for one in options.values() if isinstance(one, Attachment)]
+    if sent:
+        found = {
+            str(one.id): attachment_json(one, invocation.channel.id, files) | {"ephemeral": True}
+            for one in sent
+        }
+        resolved |= {"attachments": found}
     data: JsonObject = {
         "id": str(command.id),
         "name": command.body.name,
         "type": command.body.type,
-        "options": _nested(path, schema, options),
-        "resolved": _resolved(world, channel.guild_id, _leaf(path, schema), options),
+        "options": _nested(path, schema, options, invoked.focused),
+        "resolved": resolved,
     }
     if command.guild_id is not None:
         data["guild_id"] = str(command.guild_id)
-    return _body(world, invocation, data, permissions)
+    return _interaction(world, invocation, data, permissions)
+
+
+def submission_json(
+    world: World,
+    invocation: Invocation,
+    form: Form,
+    values: Mapping[str, str],
+    permissions: int,
+) -> JsonObject:
+    """Return the event's payload, of a form that was filled in."""
+    rows = [
+        {
+            "type": 1,
+            "id": number,
+            "components": [
+                {
+                    "type": 4,
+                    "id": number + len(form.fields),
+                    "custom_id": one.custom_id,
+                    "value": values.get(one.custom_id, one.value),
+                }
+            ],
+        }
+        for number, one in enumerate(form.fields, 1)
+    ]
+    data: JsonObject = {"custom_id": form.custom_id, "components": rows}
+    return _interaction(world, invocation, data, permissions)
 
 
 def press_json(
@@ -68,7 +119,7 @@ def press_json(
     if not any(_is_open(row, custom_id) for row in message.components):
         raise LookupError(f"no button {custom_id} that can be pressed")
     data: JsonObject = {"custom_id": custom_id, "component_type": _BUTTON, "id": 1}
-    body = _body(world, invocation, data, int(MEMBER_PERMISSIONS))
+    body = _interaction(world, invocation, data, int(MEMBER_PERMISSIONS))
     return body | {"message": message_json(world, message, files=files)}
 
 
@@ -77,7 +128,9 @@ def _is_open(row: JsonObject, custom_id: str) -> bool:
     return any(one.get("custom_id") == custom_id and not one.get("disabled") for one in buttons)
 
 
-def _body(world: World, invocation: Invocation, data: JsonObject, permissions: int) -> JsonObject:
+def _interaction(
+    world: World, invocation: Invocation, data: JsonObject, permissions: int
+) -> JsonObject:
     channel = invocation.channel
     body: JsonObject = {
         "id": str(invocation.id),
@@ -126,18 +179,28 @@ def _leaf(path: list[str], schema: tuple[CommandOption, ...]) -> tuple[CommandOp
 
 
 def _nested(
-    path: list[str], schema: tuple[CommandOption, ...], options: Mapping[str, OptionValue]
+    path: list[str],
+    schema: tuple[CommandOption, ...],
+    options: Mapping[str, OptionValue],
+    focused: str | None,
 ) -> list[JsonObject]:
     if not path:
         return [
-            _option(name, value, _type_of(name, value, schema)) for name, value in options.items()
+            _option(name, value, _type_of(name, value, schema)) | _focus(is_on=name == focused)
+            for name, value in options.items()
         ]
     inner = next(one for one in schema if one.name == path[0])
-    below = _nested(path[1:], inner.options or (), options)
+    below = _nested(path[1:], inner.options or (), options, focused)
     return [{"name": inner.name, "type": inner.type, "options": below}]
 
 
+def _focus(*, is_on: bool) -> JsonObject:
+    return {"focused": True} if is_on else {}
+
+
 def _option(name: str, value: OptionValue, kind: int) -> JsonObject:
+    if isinstance(value, Attachment):
+        return {"name": name, "type": kind, "value": str(value.id)}
     return {"name": name, "type": kind, "value": str(value) if kind in _IDS else value}
 
 
@@ -157,8 +220,9 @@ def _resolved(
     """Return the users, members, channels and roles that option values name."""
     found: dict[str, JsonObject] = {}
     for option in schema:
-        if option.name in options and option.type in _IDS:
-            number = int(options[option.name])
+        value = options.get(option.name)
+        if option.type in _IDS and value is not None and not isinstance(value, Attachment):
+            number = int(value)
             for group, body in _named(world, guild_id, number).items():
                 found.setdefault(group, {})[str(number)] = body
     return dict(found)

@@ -211,9 +211,9 @@ def own_guild_json(world: World, guild: Guild) -> JsonObject:
     }
 
 
-def attachment_json(message: StoredMessage, attachment: Attachment, files: str) -> JsonObject:
+def attachment_json(attachment: Attachment, channel_id: int, files: str) -> JsonObject:
     """Return an attachment; `files` is the address below which the server hands them out."""
-    url = f"{files}/{message.channel_id}/{attachment.id}/{attachment.filename}"
+    url = f"{files}/{channel_id}/{attachment.id}/{attachment.filename}"
     return {
         "id": str(attachment.id),
         "filename": attachment.filename,
@@ -256,7 +256,9 @@ def _plain_message_json(world: World, message: StoredMessage, files: str) -> Jso
         "mention_everyone": message.pings.everyone,
         "mentions": [user_json(world.users[one]) for one in message.pings.users],
         "mention_roles": [str(one) for one in message.pings.roles],
-        "attachments": [attachment_json(message, one, files) for one in message.attachments],
+        "attachments": [
+            attachment_json(one, message.channel_id, files) for one in message.attachments
+        ],
         "embeds": list(message.embeds),
         "components": _numbered(message.components, count(1)),
         "pinned": False,

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from actors.ports import Clock
 from bot.clock import SystemClock
@@ -14,11 +15,31 @@ from bot.loopback.discord.calls import Call, Reply, Route
 from bot.loopback.discord.commands import Command, CommandRoutes
 from bot.loopback.discord.credentials import BOT_ID, bot_id_of, token_for
 from bot.loopback.discord.directory import DirectoryRoutes
-from bot.loopback.discord.entities import MEMBER_PERMISSIONS, Channel, StoredMessage, User
+from bot.loopback.discord.entities import (
+    MEMBER_PERMISSIONS,
+    Attachment,
+    Channel,
+    JsonObject,
+    StoredMessage,
+    User,
+)
 from bot.loopback.discord.faults import Fault, Faults
 from bot.loopback.discord.gateway import Cut, Gateway
-from bot.loopback.discord.interactions import COMPONENT, InteractionRoutes, Invocation
-from bot.loopback.discord.invoking import OptionValue, interaction_json, press_json
+from bot.loopback.discord.interactions import (
+    AUTOCOMPLETE,
+    COMPONENT,
+    SUBMISSION,
+    Form,
+    InteractionRoutes,
+    Invocation,
+)
+from bot.loopback.discord.invoking import (
+    Invoked,
+    OptionValue,
+    command_json,
+    press_json,
+    submission_json,
+)
 from bot.loopback.discord.journal import Journal, RecordedRequest
 from bot.loopback.discord.limits import Limits
 from bot.loopback.discord.messages import MessageRoutes
@@ -56,6 +77,7 @@ class LoopbackDiscord:
         self._messages = MessageRoutes(self.world, self.clock, self._address)
         self.interactions = InteractionRoutes(self.world, self.clock, self._address)
         self._commands = CommandRoutes(self.world)
+        self._attached: dict[int, Attachment] = {}
         self._runner: web.AppRunner | None = None
         self.world.listen(self._tell)
 
@@ -177,18 +199,73 @@ class LoopbackDiscord:
             user: Who does.
             channel: Where.
             name: `stop`, or `config set`.
-            options: Values by name; users, channels and roles by id.
+            options: Values by name; users, channels and roles by id, files as `attach` made them.
             permissions: What the user may do there. The command's own demand is not checked.
             timeout: Seconds to wait for the bot to register the command.
 
         Returns:
-            What the bot answers: await its `response`.
+            What the bot answers: await its `response`, or its `form`.
 
         Raises:
             TimeoutError: The bot registers no such command.
             LookupError: The command has no such subcommand or option.
         """
         place = self._channel(channel)
+        invoked = await self._invoked(place, name, options or {}, timeout)
+        invocation = self.interactions.invoke(user, place)
+        self._interact(
+            command_json(self.world, invocation, invoked, permissions, self._address.files)
+        )
+        return invocation
+
+    async def complete(
+        self,
+        user: User,
+        channel: Channel | int,
+        name: str,
+        option: str,
+        *,
+        options: Mapping[str, OptionValue],
+    ) -> Invocation:
+        """Let a user look for choices of `option`; `options` is what stands there, it included.
+
+        Returns:
+            What the bot answers: await its `choices`.
+        """
+        place = self._channel(channel)
+        invoked = replace(await self._invoked(place, name, options, 10.0), focused=option)
+        invocation = self.interactions.invoke(user, place, AUTOCOMPLETE)
+        permissions = int(MEMBER_PERMISSIONS)
+        self._interact(
+            command_json(self.world, invocation, invoked, permissions, self._address.files)
+        )
+        return invocation
+
+    async def fill_in(
+        self,
+        user: User,
+        channel: Channel | int,
+        form: Form,
+        values: Mapping[str, str],
+        *,
+        permissions: int = int(MEMBER_PERMISSIONS),
+    ) -> Invocation:
+        """Let a user send a form that the bot showed; fields not named stay as they were."""
+        invocation = self.interactions.invoke(user, self._channel(channel), SUBMISSION)
+        self._interact(submission_json(self.world, invocation, form, values, permissions))
+        return invocation
+
+    def attach(self, filename: str, content_type: str, data: bytes) -> Attachment:
+        """Upload a file for an option of a command; Discord hands it out below its own address."""
+        file = Attachment(
+            id=self.world.new_id(), filename=filename, content_type=content_type, data=data
+        )
+        self._attached[file.id] = file
+        return file
+
+    async def _invoked(
+        self, place: Channel, name: str, options: Mapping[str, OptionValue], timeout: float
+    ) -> Invoked:
         first, *path = name.split()
 
         def is_registered() -> bool:
@@ -197,10 +274,10 @@ class LoopbackDiscord:
         await self.until(is_registered, timeout=timeout)
         command = self._commands.find(first, place.guild_id)
         assert command is not None, "it was there"
-        invocation = self.interactions.invoke(user, place)
-        body = interaction_json(self.world, invocation, command, path, options or {}, permissions)
+        return Invoked(command=command, path=tuple(path), options=options)
+
+    def _interact(self, body: JsonObject) -> None:
         self._gateway.publish(Announcement(name="INTERACTION_CREATE", body=body))
-        return invocation
 
     async def press(self, user: User, message: StoredMessage | int, custom_id: str) -> Invocation:
         """Let a user press a button below a message, as it stands there by now.
@@ -215,8 +292,7 @@ class LoopbackDiscord:
         shown = self.world.posted(number)
         channel = self._channel(shown.channel_id)
         invocation = self.interactions.invoke(user, channel, COMPONENT)
-        body = press_json(self.world, invocation, shown, custom_id, self._address.files)
-        self._gateway.publish(Announcement(name="INTERACTION_CREATE", body=body))
+        self._interact(press_json(self.world, invocation, shown, custom_id, self._address.files))
         return invocation
 
     def fail(self, fault: Fault) -> None:
@@ -296,6 +372,9 @@ class LoopbackDiscord:
 
     async def _file(self, request: web.Request) -> web.Response:
         wanted = request.match_info["attachment"]
+        attached = self._attached.get(int(wanted))
+        if attached is not None:
+            return web.Response(body=attached.data, content_type=attached.content_type)
         for message in self.world.messages(int(request.match_info["channel"])):
             for one in message.attachments:
                 if str(one.id) == wanted:
