@@ -16,6 +16,7 @@ from hikari.impl import CacheSettings, GatewayBot
 
 from actors.errors import FailureError
 from bot import notices
+from bot.commands.config import include_config
 from bot.commands.stop import stop_command
 from bot.guild_settings import GuildSettings
 from bot.settings import Settings
@@ -70,6 +71,7 @@ class Gateway:
         self._client = arc.GatewayClient(self._bot)
         self._client.set_error_handler(_apologize)
         self._client.include(stop_command(triggers))
+        include_config(self._client, guilds)
 
     async def start(self) -> None:
         """Connect, and return once messages are heard and the commands are registered.

@@ -8,6 +8,7 @@ safe to show; the prose stays in the log, for operators.
 import re
 from typing import Final
 
+from actors.rules.configuration import LONGEST_NAME, LONGEST_PROMPT, Why
 from events.generation import ErrorType
 
 STOPPED: Final = "Stopped."
@@ -26,6 +27,12 @@ TABLE_EXPIRED: Final = "This table's Markdown has expired."
 """Show Markdown was pressed too late."""
 TABLE_ATTACHED: Final = "The table's Markdown is too long for a message, so here it is as a file."
 """Show Markdown's source comes as a file."""
+MAY_NOT_CONFIGURE: Final = (
+    "Only members with the Manage Server permission can do that, in a server."
+)
+"""Somebody calls a command that changes configuration and may not."""
+NOTHING_NAMED: Final = "Name at least one setting."
+"""`/config set` without a setting."""
 
 UNKNOWN_CODE: Final = "unknown"
 """Stands for every code that may not be shown."""
@@ -65,3 +72,27 @@ def provider_notice(error: ErrorType, code: str) -> str:
     shown = safe_code(code)
     headline = _HEADLINES_BY_CODE.get(shown, _HEADLINES[error])
     return f"{headline} (`{shown}`)"
+
+
+def no_such_persona(name: str) -> str:
+    """Return what to say where a persona is named that is not there."""
+    return f"There is no persona {name} here."
+
+
+def refusal(why: Why, what: str, owner: str) -> str:
+    """Return why a change of configuration was refused: the rule, and what broke it."""
+    words: dict[Why, str] = {
+        "name_length": f"A name has 1 to {LONGEST_NAME} characters; this one has {what}.",
+        "name_reserved": f"Discord refuses names that contain “{what}”.",
+        "name_taken": f"There is a persona {what} already; case does not matter.",
+        "no_such_persona": no_such_persona(what),
+        "main_persona": f"{what} is the main persona and can't be removed.",
+        "word_blank": "A trigger word is empty.",
+        "word_taken": f"The trigger word “{what}” belongs to {owner}.",
+        "prompt_length": f"A prompt has at most {LONGEST_PROMPT} characters; this one has {what}.",
+        "too_many": f"At most {what}.",
+        "no_such_sprite": f"There is no sprite {what}.",
+        "sprite_key": "A sprite needs a name.",
+        "bad_value": f"{what} can't have that value.",
+    }
+    return words[why]

@@ -1,21 +1,14 @@
 """`/stop`: ends the answer that is being written in the channel where it is called."""
 
-import asyncio
-from typing import Final
-
 import arc
-import hikari
 import structlog
 
 from bot import notices
+from bot.commands.answering import PATIENCE_SECONDS, answer
 from bot.triggers import Triggers
 from events.base import ChannelId
 
-PATIENCE_SECONDS: Final = 1.0
-"""How long to wait before promising an answer: Discord drops a command unanswered for 3 s."""
-
 _log = structlog.stdlib.get_logger(__name__)
-_PRIVATE: Final = hikari.MessageFlag.EPHEMERAL
 
 
 def stop_command(
@@ -27,11 +20,7 @@ def stop_command(
     async def stop(context: arc.GatewayContext) -> None:
         channel_id = ChannelId(int(context.channel_id))
         requester = str(int(context.author.id))
-        stopping = asyncio.ensure_future(_stop(triggers, channel_id, requester))
-        done, _ = await asyncio.wait({stopping}, timeout=patience_seconds)
-        if not done:
-            await context.defer(flags=_PRIVATE)
-        await context.respond(await stopping, flags=_PRIVATE)
+        await answer(context, _stop(triggers, channel_id, requester), patience_seconds)
 
     return stop
 
