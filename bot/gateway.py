@@ -17,8 +17,10 @@ from hikari.impl import CacheSettings, GatewayBot
 from actors.errors import FailureError
 from bot import notices
 from bot.commands.config import include_config
+from bot.commands.persona import include_persona
 from bot.commands.stop import stop_command
 from bot.guild_settings import GuildSettings
+from bot.images import ImageStore
 from bot.settings import Settings
 from bot.show_markdown import ShowMarkdown, Tables
 from bot.triggers import MessageFacts, Triggers, trigger_of
@@ -72,6 +74,9 @@ class Gateway:
         self._client.set_error_handler(_apologize)
         self._client.include(stop_command(triggers))
         include_config(self._client, guilds)
+        images = ImageStore(settings.log.directory, settings.discord.api_url)
+        personas = include_persona(self._client, guilds, images)
+        self._bot.event_manager.subscribe(hikari.ModalInteractionCreateEvent, personas.submitted)
 
     async def start(self) -> None:
         """Connect, and return once messages are heard and the commands are registered.

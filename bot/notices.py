@@ -33,6 +33,10 @@ MAY_NOT_CONFIGURE: Final = (
 """Somebody calls a command that changes configuration and may not."""
 NOTHING_NAMED: Final = "Name at least one setting."
 """`/config set` without a setting."""
+IMAGE_MISSING: Final = "A sprite needs an image: attach one, or give its https address."
+"""`/persona sprite add` without an image."""
+NO_HTTPS_URL: Final = "An address of an image begins with https:// and names a host."
+"""A command was given another URL."""
 
 UNKNOWN_CODE: Final = "unknown"
 """Stands for every code that may not be shown."""

@@ -3,30 +3,30 @@
 Made from `bot.setting_table`, so that a setting is described once.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import arc
 import hikari
-from arc.abc.option import CommandOptionBase
 from arc.command.option import BoolOption, IntOption, StrOption
 
 from actors.guild_configurations import Changed
 from actors.rules.configuration import SetSetting, named
 from bot import notices
-from bot.commands.answering import PATIENCE_SECONDS, answer, configurer_of
+from bot.commands.answering import (
+    PATIENCE_SECONDS,
+    Option,
+    answer,
+    configurer_of,
+    persona_option,
+    subcommand,
+)
 from bot.guild_settings import GuildSettings
 from bot.setting_table import ROWS, TABLE, Row
-from events.base import GuildId
 from events.turn import TurnSettings
 from projections.guilds import Guild, Value, fits, key_of, settings_of
 
 EVERYTHING: Final = "everything"
 """What `/config reset` takes for all settings at once."""
-MOST_CHOICES: Final = 25
-"""What Discord shows of choices."""
-
-Option = CommandOptionBase[arc.GatewayClient, Any, Any]
-"""An option of a command."""
 
 
 class ConfigCommands:
@@ -153,14 +153,7 @@ def include_config(
         ("set", "Change settings.", (*settings.values(), persona), commands.set),
         ("reset", "Take a choice back.", (which, persona), commands.reset),
     ):
-        group.include(
-            arc.SlashSubCommand(
-                name=name,
-                description=description,
-                options={option.name: option for option in options},
-                callback=callback,
-            )
-        )
+        group.include(subcommand(name, description, options, callback))
 
 
 def option_of(row: Row) -> Option:
@@ -168,9 +161,11 @@ def option_of(row: Row) -> Option:
     name, says = row.name, row.says
     match row.kind:
         case "switch":
-            return BoolOption(name=name, arg_name=name, description=says, is_required=False)
+            return BoolOption[arc.GatewayClient](
+                name=name, arg_name=name, description=says, is_required=False
+            )
         case "number":
-            return IntOption(
+            return IntOption[arc.GatewayClient](
                 name=name,
                 arg_name=name,
                 description=says,
@@ -179,7 +174,7 @@ def option_of(row: Row) -> Option:
                 max=row.most,
             )
         case "choice" | "text":
-            return StrOption(
+            return StrOption[arc.GatewayClient](
                 name=name,
                 arg_name=name,
                 description=says,
@@ -188,23 +183,3 @@ def option_of(row: Row) -> Option:
                 min_length=row.least,
                 max_length=row.most,
             )
-
-
-def persona_option(
-    guilds: GuildSettings, description: str, *, is_required: bool
-) -> StrOption[arc.GatewayClient]:
-    """Return an option that names a persona, which completes itself."""
-
-    async def complete(data: arc.AutocompleteData[arc.GatewayClient, str]) -> list[str]:
-        written = key_of(str(data.focused_value or ""))
-        guild_id = None if data.guild_id is None else GuildId(int(data.guild_id))
-        names = [one.name for one in guilds.personas(guild_id)]
-        return [name for name in names if written in key_of(name)][:MOST_CHOICES]
-
-    return StrOption[arc.GatewayClient](
-        name="persona",
-        arg_name="persona",
-        description=description,
-        is_required=is_required,
-        autocomplete_with=complete,
-    )

@@ -40,11 +40,11 @@ class Place:
         self.triggers = FakeTriggers()
 
     async def call(
-        self, name: str, permissions: int = MANAGER, **options: OptionValue
+        self, command: str, /, *, permissions: int = MANAGER, **options: OptionValue
     ) -> tuple[str, bool]:
         """Call a command; return the answer and whether it was private."""
         invocation = await self.discord.command(
-            self.ada, self.channel, name, options=options, permissions=permissions
+            self.ada, self.channel, command, options=options, permissions=permissions
         )
         response = await invocation.response
         return response.content, response.is_ephemeral
