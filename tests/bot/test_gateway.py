@@ -15,6 +15,7 @@ from bot.loopback.discord.entities import Channel, Guild, User
 from bot.loopback.discord.server import LoopbackDiscord
 from bot.secret import Secret
 from bot.settings import ChatSettings, DiscordSettings, LogSettings, PersonaSettings, Settings
+from bot.show_markdown import Tables
 from events.base import ChannelId, MessageId, TurnId
 from events.turn import StopKind, TriggerReceived
 from tests.bot.configuring import guild_settings
@@ -106,9 +107,9 @@ def settings_for(discord: LoopbackDiscord, token: str | None = None) -> Settings
     )
 
 
-def gateway_of(settings: Settings, triggers: FakeTriggers) -> Gateway:
+def gateway_of(settings: Settings, triggers: FakeTriggers, tables: Tables = NO_TABLES) -> Gateway:
     """Return a gateway of a bot whose guilds have set nothing."""
-    return Gateway(settings, triggers, NO_TABLES, guild_settings(settings))
+    return Gateway(settings, triggers, tables, guild_settings(settings))
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from events.settings import Persona, Sprite
 from tests.actors.log_ports import LocalEndpoint
 from tests.bot.configuring import guild_settings
 from tests.bot.test_config import MANAGER, Place, settings_for
+from tests.bot.test_gateway import NO_TABLES
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 
@@ -30,7 +31,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
         log = LocalEndpoint()
         settings = structs.replace(settings_for(discord), log=LogSettings(directory=tmp_path))
         place = Place(discord, guild_settings(settings, log), log)
-        gateway = Gateway(settings, place.triggers, place.guilds)
+        gateway = Gateway(settings, place.triggers, NO_TABLES, place.guilds)
         await gateway.start()
         yield place
         await gateway.aclose()

@@ -14,7 +14,7 @@ from bot.loopback.discord.interactions import CommandAnswer
 from bot.show_markdown import ShowMarkdown
 from events.base import MessageId, channel_stream
 from events.delivery import ButtonDisabled
-from tests.bot.test_gateway import FakeTriggers, settings_for
+from tests.bot.test_gateway import FakeTriggers, gateway_of, settings_for
 from tests.fakes import ManualClock
 from tests.stack import Stack
 from tests.table_turns import TABLE, TableTurn
@@ -60,7 +60,7 @@ def knowing(stack: Stack) -> Knowing:
 @pytest.fixture
 async def gateway(stack: Stack, knowing: Knowing) -> AsyncIterator[Gateway]:
     """Yield the bot's connected gateway."""
-    gateway = Gateway(settings_for(stack.discord), FakeTriggers(), knowing)
+    gateway = gateway_of(settings_for(stack.discord), FakeTriggers(), knowing)
     await gateway.start()
     yield gateway
     await gateway.aclose()
@@ -229,7 +229,7 @@ async def test_t105_a_slow_log_is_answered_for_in_time(
     """Discord forgets a press that is not answered within three seconds."""
     impatient = partial(ShowMarkdown, patience_seconds=0.01)
     monkeypatch.setattr("bot.gateway.ShowMarkdown", impatient)
-    gateway = Gateway(settings_for(stack.discord), FakeTriggers(), knowing)
+    gateway = gateway_of(settings_for(stack.discord), FakeTriggers(), knowing)
     await gateway.start()
     source = source_of(1969)
     message = await posted(stack, source)

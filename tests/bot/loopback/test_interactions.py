@@ -179,3 +179,70 @@ async def test_t106_only_a_button_that_is_there_and_enabled_can_be_pressed(
         answer = await acknowledge(bare, pressed, 4, content="y", flags=EPHEMERAL)
         assert answer.status == 204
         assert [one.content for one in still_discord.messages(place.id)] == ["x"]
+
+
+CONFIG = {
+    "name": "config",
+    "description": "Configure",
+    "options": [
+        {"name": "face", "description": "A face", "type": 11},
+        {"name": "who", "description": "Who", "type": 3, "autocomplete": True},
+    ],
+}
+
+
+@pytest.fixture
+async def configured(still_discord: LoopbackDiscord, bare: Client) -> Client:
+    """Give a client of the Discord that has a command with options."""
+    await bare.call("PUT", commands_of(still_discord), [CONFIG])
+    return bare
+
+
+async def test_choices_are_offered_25_at_most(
+    still_discord: LoopbackDiscord, place: Channel, bo: User, configured: Client
+) -> None:
+    """One too many and Discord shows none."""
+    looking = await still_discord.complete(bo, place, "config", "who", options={"who": "m"})
+    many = [{"name": str(number), "value": str(number)} for number in range(26)]
+
+    refused = await acknowledge(configured, looking, 8, choices=many)
+    taken = await acknowledge(configured, looking, 8, choices=many[:25])
+
+    assert (verdict(refused), taken.status) == ((400, 50035), 204)
+    assert len(await looking.choices) == 25
+
+
+async def test_a_form_can_be_shown_and_is_no_answer_to_a_form(
+    still_discord: LoopbackDiscord, place: Channel, bo: User, configured: Client
+) -> None:
+    """Discord refuses a form behind a form."""
+    field = {"type": 4, "custom_id": "a", "label": "A", "style": 2}
+    form = {"custom_id": "f", "title": "F", "components": [{"type": 1, "components": [field]}]}
+    invocation = await still_discord.command(bo, place, "config")
+
+    shown = await acknowledge(configured, invocation, 9, **form)
+    sent = await still_discord.fill_in(bo, place, await invocation.form, {"a": "text"})
+    again = await acknowledge(configured, sent, 9, **form)
+    answered = await acknowledge(configured, sent, 4, content="thanks")
+
+    assert (shown.status, verdict(again), answered.status) == (204, (400, 50035), 204)
+    assert (await sent.response).content == "thanks"
+
+
+async def test_choices_are_no_answer_to_a_command(
+    still_discord: LoopbackDiscord, place: Channel, bo: User, configured: Client
+) -> None:
+    """Each type of interaction has its own answers."""
+    invocation = await still_discord.command(bo, place, "config")
+
+    assert verdict(await acknowledge(configured, invocation, 8, choices=[])) == (400, 50035)
+
+
+async def test_an_unknown_option_is_a_mistake_of_the_test(
+    still_discord: LoopbackDiscord, place: Channel, bo: User, configured: Client
+) -> None:
+    """Not of the bot's."""
+    assert configured
+
+    with pytest.raises(LookupError, match="no option nose"):
+        await still_discord.command(bo, place, "config", options={"nose": "long"})
