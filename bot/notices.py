@@ -35,6 +35,8 @@ NOTHING_NAMED: Final = "Name at least one setting."
 """`/config set` without a setting."""
 IMAGE_MISSING: Final = "A sprite needs an image: attach one, or give its https address."
 """`/persona sprite add` without an image."""
+PROMPT_TOO_LONG: Final = "Its prompt is too long for a form; it stands in the bot's configuration."
+"""`/persona edit` of a persona whose prompt does not fit into Discord's form."""
 NO_HTTPS_URL: Final = "An address of an image begins with https:// and names a host."
 """A command was given another URL."""
 

@@ -75,18 +75,16 @@ class PersonaCommands:
 
     async def edit(self, context: arc.GatewayContext, persona: str) -> None:
         """Show the form of a persona."""
-        caller = configurer_of(context)
-        found = named(self._guilds.personas(caller.guild_id), persona) if caller else None
-        if caller is None or found is None:
-            told = notices.no_such_persona(persona) if caller else notices.MAY_NOT_CONFIGURE
-            await context.respond(told, flags=hikari.MessageFlag.EPHEMERAL)
+        found = self._editable(context, persona)
+        if isinstance(found, str):
+            await context.respond(found, flags=hikari.MessageFlag.EPHEMERAL)
             return
         rows = [
             context.client.rest.build_modal_action_row().add_text_input(
                 field,
                 label,
                 style=hikari.TextInputStyle.PARAGRAPH,
-                value=value[:LONGEST_PROMPT] or hikari.UNDEFINED,
+                value=value or hikari.UNDEFINED,
                 required=False,
                 max_length=LONGEST_PROMPT,
             )
@@ -96,6 +94,18 @@ class PersonaCommands:
             )
         ]
         await context.respond_with_modal("Edit a persona", FORM + found.name, components=rows)
+
+    def _editable(self, context: arc.GatewayContext, name: str) -> Persona | str:
+        """Return the persona of that name, or why its form can't be shown."""
+        caller = configurer_of(context)
+        if caller is None:
+            return notices.MAY_NOT_CONFIGURE
+        found = named(self._guilds.personas(caller.guild_id), name)
+        if found is None:
+            return notices.no_such_persona(name)
+        # One of the configuration file's; a form would cut it off.
+        is_long = len(found.prompt) > LONGEST_PROMPT
+        return notices.PROMPT_TOO_LONG if is_long else found
 
     async def submitted(self, event: hikari.ModalInteractionCreateEvent) -> None:
         """Take a form that was filled in."""

@@ -147,6 +147,16 @@ async def test_a_prompt_is_written_in_a_form_of_several_lines(place: Place) -> N
     assert (mira.prompt, mira.triggers) == ("Kind.\nBrief.", ("mira",))
 
 
+async def test_a_prompt_that_no_form_holds_is_not_cut_off(place: Place) -> None:
+    """Whoever sends the form back would lose the rest."""
+    long = Persona(name="Mira", prompt="x" * 4_001)
+    place.guilds._personas = (Persona(name="Main"), long)  # pyright: ignore[reportPrivateUsage] - the file's
+
+    told = await place.call("persona edit", persona="Mira")
+
+    assert told == (notices.PROMPT_TOO_LONG, True)
+
+
 async def test_a_form_of_somebody_who_may_not_configure_changes_nothing(place: Place) -> None:
     """A permission can be taken away while a form is open."""
     opened = await place.discord.command(
