@@ -11,9 +11,18 @@ from typing import Any, Final, cast
 import msgspec
 
 from events.base import Append, Entry, Event, Scope, StreamId
-from events.delivery import ButtonDisabled, Receipt, SendAttempt, SendFailed
+from events.delivery import ButtonDisabled, Receipt, Retraction, SendAttempt, SendFailed
 from events.errors import CodecError
-from events.generation import Flush, ProcessedChunk, RawChunk, RequestClosed, RequestOpened
+from events.generation import (
+    Flush,
+    ProcessedChunk,
+    RawChunk,
+    RequestClosed,
+    RequestOpened,
+    ToolCalled,
+    ToolReturned,
+)
+from events.notes import NotePinned
 from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
 from events.spending import UsageReport
 from events.turn import (
@@ -38,15 +47,19 @@ AnyEvent = (
     | RawChunk
     | ProcessedChunk
     | RequestClosed
+    | ToolCalled
+    | ToolReturned
     | Flush
     | SendAttempt
     | Receipt
     | SendFailed
     | ButtonDisabled
+    | Retraction
     | UsageReport
     | PersonaDefined
     | PersonaRemoved
     | SettingChanged
+    | NotePinned
 )
 """Every event there is; `match` over it ends in `assert_never`."""
 

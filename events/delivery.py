@@ -85,6 +85,21 @@ class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
     """Requests written; more than 1 only after 429."""
 
 
+class Retraction(Event, frozen=True, kw_only=True, tag="retraction"):
+    """Messages of a failed request are withdrawn, so that another may speak in their place.
+
+    Recorded twice: before the first deletion, and when all were tried. To delete again does no
+    harm, so a retraction that was begun by a process that died is brought to its end.
+    """
+
+    attempts: tuple[int, ...]
+    """The attempts whose messages are withdrawn."""
+    is_done: bool = False
+    """Whether their deletion is over."""
+    kept: tuple[int, ...] = ()
+    """Those of them that Discord would not delete: their messages still stand."""
+
+
 class SendFailed(Event, frozen=True, kw_only=True, tag="send_failed"):
     """An attempt was not confirmed. Stream: delivery."""
 

@@ -51,6 +51,8 @@ class RequestOpened(Event, frozen=True, kw_only=True, tag="request_opened"):
     """The JSON body as sent, media replaced by digest and size; headers are never recorded."""
     dropped: tuple[str, ...] = ()
     """Body parameters left out against the first form of the request."""
+    key: int = 0
+    """Which of the provider's keys it is made with, from 0 in the order of the configuration."""
 
 
 class RawChunk(Event, frozen=True, kw_only=True, tag="raw_chunk"):
@@ -171,6 +173,51 @@ class RequestClosed(Event, frozen=True, kw_only=True, tag="request_closed"):
     """The failure it ended in."""
     ms: float = 0.0
     """Milliseconds from `request_opened` to the close."""
+    provider: str = ""
+    """The provider, so that the state of its keys can be told from these events alone."""
+    key: int = 0
+    """Which of its keys was used, as in `request_opened`."""
+
+
+ARGUMENTS_LIMIT: Final = 256 * 1024
+"""Characters of a tool call's arguments that are kept, and run."""
+RESULT_LIMIT: Final = 16 * 1024
+"""Characters of a tool's result that the model is given; the rest is cut off and said to be."""
+
+ToolOutcome = Literal["completed", "failed", "refused", "timeout", "stopped", "dropped", "lost"]
+"""What became of a tool call.
+
+`completed` and `failed`: the tool ran. `refused`: it never ran, for its name or its arguments.
+`timeout`: it was cancelled after its time. `stopped`: a stop ended it, and no model sees a result.
+`dropped`: the turn ended before its place in the row. `lost`: its process died while it ran, so
+that nobody knows what it did.
+"""
+
+
+class ToolCalled(Event, frozen=True, kw_only=True, tag="tool_called"):
+    """A tool that a model called is about to run. Stream: turn. Durable before it runs."""
+
+    call: int
+    """Ordinal in the turn, from 1; joins it to its `tool_returned`."""
+    request: int
+    """The request whose response made the call."""
+    function: FunctionCall
+    """The call as the model made it; arguments beyond `ARGUMENTS_LIMIT` are left out."""
+
+
+class ToolReturned(Event, frozen=True, kw_only=True, tag="tool_returned"):
+    """A tool call is over. Stream: turn."""
+
+    call: int
+    """The call."""
+    outcome: ToolOutcome
+    """What became of it."""
+    reason: str = ""
+    """Why it did not complete, in a word or two."""
+    result: str = ""
+    """What the model is told of it, as JSON; empty where it is told nothing."""
+    ms: float = 0.0
+    """Milliseconds that it ran."""
 
 
 class Piece(Struct, frozen=True, kw_only=True):

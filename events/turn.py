@@ -10,8 +10,11 @@ from events.scene import Scene
 TriggerKind = Literal["mention", "reply", "direct", "word", "command"]
 """Why a message is a trigger: it mentions the bot, replies to it, is a DM, holds a trigger word."""
 
-StopKind = Literal["stop", "follow_up", "operator", "shutdown"]
-"""Who stops: a member, the trigger's own author by writing on, an operator, the bot's end."""
+StopKind = Literal["stop", "follow_up", "operator", "shutdown", "kill"]
+"""Who stops: a member, the trigger's own author by writing on, an operator, the bot's end.
+
+`kill` is a member's stop too, after which not even what was already written is said.
+"""
 
 TurnStatus = Literal[
     "completed",
@@ -33,11 +36,15 @@ RecoveryDecision = Literal[
     "end_stopped",
     "end_refused",
     "deliver_rest",
+    "go_on",
     "run_again",
     "expire",
     "give_up",
 ]
-"""What a recovery does with a turn whose process is gone."""
+"""What a recovery does with a turn whose process is gone.
+
+`go_on`: its tool calls are brought to an end, and the model is asked to continue.
+"""
 
 
 class TriggerReceived(Event, frozen=True, kw_only=True, tag="trigger_received"):
@@ -68,8 +75,9 @@ class TriggerDropped(Event, frozen=True, kw_only=True, tag="trigger_dropped"):
 
     trigger_id: TriggerId
     """The trigger that leaves the queue."""
-    reason: Literal["expired", "queue_full", "superseded", "given_up"]
-    """Why: too old after a restart, too many waiting, replaced by a newer one, failed too often."""
+    reason: Literal["expired", "queue_full", "superseded", "given_up", "killed"]
+    """Why: too old after a restart, too many waiting, replaced by a newer one, failed too often,
+    emptied with its queue."""
 
 
 class StopRequested(Event, frozen=True, kw_only=True, tag="stop_requested"):

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from events.base import MessageId, Recorded, TurnId
-from events.delivery import Receipt, SendAttempt, SendFailed
+from events.delivery import Receipt, Retraction, SendAttempt, SendFailed
 from events.generation import Flush
 from projections.fold import turn_of
 
@@ -43,6 +43,8 @@ class Attempts(Struct, frozen=True, kw_only=True):
     """The text that each piece of a flush stands for."""
     removed: dict[Place, int] = field(default_factory=dict[Place, int])
     """Characters of a piece's range that a rule withheld, where there are any."""
+    retracted: frozenset[int] = frozenset()
+    """Ordinals of attempts whose messages were withdrawn."""
 
     @property
     def open(self) -> tuple[Attempt, ...]:
@@ -65,7 +67,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> dict[Place, MessageId]:
-        """The confirmed messages of the answer, by what they carry; notices are not among them.
+        """The messages of the answer that stand, by what they carry; notices are not among them.
 
         Of a piece that takes several messages, the last is the one that counts.
         """
@@ -75,6 +77,7 @@ class Attempts(Struct, frozen=True, kw_only=True):
             if isinstance(one.outcome, Receipt)
             and one.sent.purpose == "answer"
             and one.sent.part == 0
+            and one.sent.attempt not in self.retracted
         }
 
     @property
@@ -105,6 +108,9 @@ def evolve(state: Attempts, recorded: Recorded) -> Attempts:
             return replace(state, attempts=attempts)
         case Receipt() | SendFailed() as outcome:
             return _settle(state, outcome)
+        case Retraction(attempts=attempts, kept=kept):
+            gone = state.retracted.union(attempts).difference(kept)
+            return replace(state, retracted=gone)
         case Flush() as flush:
             ranges = {
                 (flush.flush, index): (piece.start, piece.end)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from events.base import Event, Recorded, TurnId, delivery_stream, turn_stream
 from events.codec import AnyEvent, kind_of
-from events.delivery import ButtonDisabled, Receipt, SendAttempt, SendFailed
+from events.delivery import ButtonDisabled, Receipt, Retraction, SendAttempt, SendFailed
 from events.generation import (
     Chunk,
     Flush,
@@ -17,7 +17,10 @@ from events.generation import (
     RawChunk,
     RequestClosed,
     RequestOpened,
+    ToolCalled,
+    ToolReturned,
 )
+from events.notes import NotePinned
 from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
 from events.spending import UsageReport
 from events.turn import (
@@ -36,7 +39,9 @@ Life = TurnStarted | TurnRecovered | TurnEnded
 """What befalls it."""
 Generation = RequestOpened | RawChunk | ProcessedChunk | RequestClosed | UsageReport
 """What a provider says."""
-Delivery = Flush | SendAttempt | Receipt | SendFailed | ButtonDisabled
+ToolUse = ToolCalled | ToolReturned | NotePinned
+"""What tools do for it."""
+Delivery = Flush | SendAttempt | Receipt | SendFailed | Retraction | ButtonDisabled
 """What becomes of it."""
 Configuration = PersonaDefined | PersonaRemoved | SettingChanged
 """What a guild sets."""
@@ -86,6 +91,8 @@ def summary(event: Event) -> str:
         return _life(known)
     if isinstance(known, Generation):
         return _generation(known)
+    if isinstance(known, ToolUse):
+        return _tool_use(known)
     if isinstance(known, Configuration):
         return _configuration(known)
     return _delivery(known)
@@ -101,8 +108,8 @@ def _concerns(recorded: Recorded, turn_id: TurnId, trigger_id: str | None) -> bo
             return trigger.trigger_id == trigger_id
         case TriggerDropped() as dropped:
             return dropped.trigger_id == trigger_id
-        case StopRequested() as stop:
-            return stop.turn_id == turn_id
+        case StopRequested() | NotePinned():
+            return recorded.event.turn_id == turn_id
         case _:
             return recorded.stream in (turn_stream(turn_id), delivery_stream(turn_id))
 
@@ -171,6 +178,22 @@ def _generation(event: Generation) -> str:
             assert_never(event)
 
 
+def _tool_use(event: ToolUse) -> str:
+    match event:
+        case ToolCalled(function=function):
+            return f"call {event.call} of {function.name}: {excerpt(function.arguments)}"
+        case ToolReturned():
+            reason = f" ({event.reason})" if event.reason else ""
+            return (
+                f"call {event.call} {event.outcome}{reason} after {event.ms:.0f} ms: "
+                f"{excerpt(event.result)}"
+            )
+        case NotePinned():
+            return f"a note is kept: {excerpt(event.note)}"
+        case _:
+            assert_never(event)
+
+
 def _chunk(chunk: Chunk) -> str:
     thought = f" and {sum(len(one.content) for one in chunk.thoughts)} characters of thought"
     suffix = thought if chunk.thoughts else ""
@@ -220,6 +243,8 @@ def _delivery(event: Delivery) -> str:
                 f" could not be disabled: {event.failure}" if event.failure else " is disabled"
             )
             return f"the button of message {event.message_id}{failure}"
+        case Retraction():
+            return _retraction(event)
         case _:
             assert_never(event)
 
@@ -231,6 +256,14 @@ def _attempt(event: SendAttempt) -> str:
     return (
         f"attempt {event.attempt} by {event.route}, {what}{part}{files}: {excerpt(event.content)}"
     )
+
+
+def _retraction(event: Retraction) -> str:
+    ordinals = ", ".join(str(attempt) for attempt in event.attempts)
+    if not event.is_done:
+        return f"the messages of attempts {ordinals} are withdrawn"
+    kept = ", ".join(str(attempt) for attempt in event.kept)
+    return f"withdrawn: {ordinals}" + (f"; of them still stand: {kept}" if kept else "")
 
 
 def excerpt(text: str) -> str:

@@ -20,7 +20,15 @@ from events.base import (
     TurnId,
     UserId,
 )
-from events.delivery import ButtonDisabled, Outcome, Receipt, Route, SendAttempt, SendFailed
+from events.delivery import (
+    ButtonDisabled,
+    Outcome,
+    Receipt,
+    Retraction,
+    Route,
+    SendAttempt,
+    SendFailed,
+)
 from events.generation import (
     AttemptKind,
     Chunk,
@@ -35,8 +43,12 @@ from events.generation import (
     RequestOpened,
     StreamEnd,
     Thought,
+    ToolCalled,
+    ToolOutcome,
+    ToolReturned,
     Usage,
 )
+from events.notes import NotePinned
 from events.scene import Participant, Scene, ServerEmoji
 from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged, Sprite
 from events.spending import UsageReport
@@ -192,7 +204,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
     TriggerDropped: st.builds(
         TriggerDropped,
         trigger_id=trigger_ids,
-        reason=st.sampled_from(["expired", "queue_full", "superseded", "given_up"]),
+        reason=st.sampled_from(["expired", "queue_full", "superseded", "given_up", "killed"]),
     ),
     StopRequested: st.builds(
         StopRequested, turn_id=turn_ids, requester=words, stop=one_of_literal(StopKind)
@@ -244,6 +256,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         url=texts,
         body=texts,
         dropped=st.lists(words, max_size=2).map(tuple),
+        key=counts,
     ),
     RawChunk: st.builds(
         RawChunk,
@@ -265,6 +278,17 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         http_status=st.none() | st.integers(100, 599),
         finish_reason=maybe_words,
         error=st.none() | faults,
+        ms=milliseconds,
+        provider=words,
+        key=counts,
+    ),
+    ToolCalled: st.builds(ToolCalled, call=ordinals, request=ordinals, function=calls),
+    ToolReturned: st.builds(
+        ToolReturned,
+        call=ordinals,
+        outcome=one_of_literal(ToolOutcome),
+        reason=words,
+        result=texts,
         ms=milliseconds,
     ),
     Flush: st.builds(
@@ -322,6 +346,13 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         tries=counts,
     ),
     ButtonDisabled: st.builds(ButtonDisabled, message_id=message_ids, failure=st.none() | words),
+    Retraction: st.builds(
+        Retraction,
+        attempts=st.lists(ordinals, max_size=3).map(tuple),
+        is_done=st.booleans(),
+        kept=st.lists(ordinals, max_size=3).map(tuple),
+    ),
+    NotePinned: st.builds(NotePinned, turn_id=turn_ids, call=ordinals, note=texts, by=texts),
     UsageReport: st.builds(
         UsageReport,
         request=ordinals,

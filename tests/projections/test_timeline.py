@@ -4,7 +4,7 @@ import pytest
 
 from events.base import Event, MessageId, TriggerId, UserId
 from events.codec import EVENT_TYPES, kind_of
-from events.delivery import ButtonDisabled, SendFailed
+from events.delivery import ButtonDisabled, Retraction, SendFailed
 from events.generation import (
     Chunk,
     Flush,
@@ -14,7 +14,10 @@ from events.generation import (
     ProviderFault,
     RequestClosed,
     Thought,
+    ToolCalled,
+    ToolReturned,
 )
+from events.notes import NotePinned
 from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged
 from events.turn import StopObserved, TriggerDropped, TurnRecovered
 from projections.timeline import excerpt, summary, timeline
@@ -87,6 +90,23 @@ LINES: list[tuple[Event, str]] = [
     (
         RequestClosed(request=1, end="done", error=FAULT, ms=12.4),
         "request 1 closed by done with rate_limit 429 after 12 ms",
+    ),
+    (
+        ToolCalled(call=1, request=1, function=FunctionCall(name="look_up")),
+        'call 1 of look_up: "{}"',
+    ),
+    (
+        ToolReturned(call=1, outcome="failed", reason="tool_error", result="{}", ms=2.5),
+        'call 1 failed (tool_error) after 2 ms: "{}"',
+    ),
+    (
+        NotePinned(turn_id=TURN, call=1, note="Ann likes tea.", by="Ann"),
+        'a note is kept: "Ann likes tea."',
+    ),
+    (Retraction(attempts=(1, 2)), "the messages of attempts 1, 2 are withdrawn"),
+    (
+        Retraction(attempts=(1, 2), is_done=True, kept=(2,)),
+        "withdrawn: 1, 2; of them still stand: 2",
     ),
     (FLUSH, 'flush 1 at newline, 1 messages, 1 blank: "Hi\\n"'),
     (attempt(1, 1), 'attempt 1 by bot, flush 1.0: "Hi"'),
