@@ -4,14 +4,15 @@ One adapter object reads one response. It is pure: the same payloads give the sa
 what lets a recorded stream be replayed.
 """
 
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from typing_extensions import override
 
 from actors.gate.addresses import Policy
 from actors.ports import HttpRequest
-from events.generation import Chunk, StreamEnd
+from events.generation import Chunk, FunctionCall, StreamEnd
 
 
 class ModelRoute(Struct, frozen=True, kw_only=True):
@@ -29,10 +30,40 @@ class ModelRoute(Struct, frozen=True, kw_only=True):
     """The model's id at the provider."""
     gate: Policy | None = None
     """How its address is judged before it is asked; None: the operator vouches for it."""
+    keys: tuple[str, ...] = ()
+    """All of the provider's keys in the order of the configuration; empty where there is one."""
+    key: int = 0
+    """Which of them `api_key` is."""
+
+    def with_key(self, index: int) -> "ModelRoute":
+        """Return the same route with another of the provider's keys."""
+        return replace(self, api_key=self.keys[index], key=index) if self.keys else self
 
     @override
     def __repr__(self) -> str:
         return f"ModelRoute({self.provider}/{self.model})"
+
+
+class ToolDefinition(Struct, frozen=True, kw_only=True):
+    """A tool as a model is told of it."""
+
+    name: str
+    """What the model calls it by: letters, digits and underscores."""
+    description: str
+    """What it is for."""
+    parameters: dict[str, Any]
+    """JSON schema of its arguments: an object."""
+
+
+class ToolResult(Struct, frozen=True, kw_only=True):
+    """What a tool call gave."""
+
+    name: str
+    """The tool."""
+    call_id: str
+    """The id of the call that it answers, as in the item that made the call."""
+    content: str
+    """The result as JSON."""
 
 
 class ContextItem(Struct, frozen=True, kw_only=True):
@@ -41,7 +72,11 @@ class ContextItem(Struct, frozen=True, kw_only=True):
     role: Literal["system", "user", "model"]
     """Who speaks: the instructions, somebody in the channel, the persona."""
     content: str
-    """The text."""
+    """The text; may be empty beside calls, and is empty beside a result."""
+    calls: tuple[FunctionCall, ...] = ()
+    """Tools that the persona called after the text, each with an id."""
+    result: ToolResult | None = None
+    """What one of the calls before gave; the item is nothing else then."""
 
 
 class StreamAdapter(Protocol):
@@ -68,8 +103,13 @@ class StreamAdapter(Protocol):
 class Provider(Protocol):
     """A wire format."""
 
-    def request(self, route: ModelRoute, context: tuple[ContextItem, ...]) -> HttpRequest:
-        """Return the request that asks `route` to continue `context`."""
+    def request(
+        self,
+        route: ModelRoute,
+        context: tuple[ContextItem, ...],
+        tools: tuple[ToolDefinition, ...] = (),
+    ) -> HttpRequest:
+        """Return the request that asks `route` to continue `context`; it may call `tools`."""
         ...
 
     def reader(self) -> StreamAdapter:
