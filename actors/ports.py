@@ -263,6 +263,10 @@ class Messenger(Protocol):
         """
         ...
 
+    async def delete(self, channel_id: ChannelId, message_id: MessageId) -> bool:
+        """Delete an own message; return whether it is gone, by whoever's hand."""
+        ...
+
     async def typing(self, channel_id: ChannelId) -> None:
         """Show the typing indicator; a failure is logged and forgotten."""
         ...
@@ -323,8 +327,9 @@ class NotSent(Struct, frozen=True, kw_only=True, tag=True):
     """The piece of it."""
     attempt: int | None
     """Its ordinal; None where nothing was attempted."""
-    outcome: Outcome | Literal["stopped", "fenced"]
-    """What is known; `stopped` and `fenced` where nothing was attempted."""
+    outcome: Outcome | Literal["stopped", "fenced", "retracted"]
+    """What is known; `stopped` and `fenced` where nothing was attempted, `retracted` where the
+    message was withdrawn."""
     reason: str
     """Why."""
     code: int | None = None
@@ -347,6 +352,16 @@ class SenderPort(Protocol):
 
         Attempts in flight are waited for; attempts that nobody has in flight become
         `unconfirmed`. From here on requests of an epoch below `epoch` are refused.
+        """
+        ...
+
+    async def retract(
+        self, turn_id: TurnId, scope: Scope, epoch: int, attempts: tuple[int, ...]
+    ) -> list[SendResult]:
+        """Delete the messages of `attempts`, newest first, and return what each is by now.
+
+        A message that Discord would not delete stays `Sent`. Nothing is deleted for a turn of
+        which any message is unconfirmed, nor for an older epoch.
         """
         ...
 

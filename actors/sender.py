@@ -27,8 +27,9 @@ from typing import Final, Literal
 import structlog
 from msgspec.structs import replace
 
-from actors.delivery.attempts import Attempts, key_of
+from actors.delivery.attempts import Attempts, key_of, outcome_of
 from actors.delivery.lanes import ChannelLane, TurnLane
+from actors.delivery.retraction import withdraw
 from actors.delivery.stops import StopWatch
 from actors.delivery.table_messages import TableMessages
 from actors.ports import (
@@ -38,7 +39,6 @@ from actors.ports import (
     Messenger,
     NotPosted,
     NotSent,
-    Posted,
     SendRequest,
     SendResult,
 )
@@ -115,7 +115,21 @@ class Sender:
         turn = self._turn(turn_id)
         turn.epoch = max(turn.epoch, epoch)
         async with turn.lock:
-            return (await self._load(turn, scope)).results
+            attempts = await self._load(turn, scope)
+            await self._withdraw(turn, scope, attempts.retracting)
+            return attempts.results
+
+    async def retract(
+        self, turn_id: TurnId, scope: Scope, epoch: int, attempts: tuple[int, ...]
+    ) -> list[SendResult]:
+        """Delete the messages of `attempts`, newest first, and return what all are by now."""
+        turn = self._turn(turn_id)
+        turn.epoch = max(turn.epoch, epoch)
+        async with turn.lock:
+            known = turn.attempts or await self._load(turn, scope)
+            if epoch == turn.epoch and not known.is_unconfirmed:
+                await self._withdraw(turn, scope, attempts)
+            return known.results
 
     async def typing(self, channel_id: ChannelId) -> None:
         """Show the typing indicator, unless a message is just going out: that would outlive it."""
@@ -227,7 +241,7 @@ class Sender:
         if isinstance(ready, NotPosted) and ready.outcome == "pre_dispatch":
             return _unattempted(request, "stopped", ready.reason)
         attempt = self._send_attempt(request, attempts.next_attempt, lock_ms, ready)
-        failed = _outcome(attempt, ready) if isinstance(ready, NotPosted) else None
+        failed = outcome_of(attempt, ready) if isinstance(ready, NotPosted) else None
         try:
             await self._append(
                 turn,
@@ -260,15 +274,25 @@ class Sender:
                 request.draft, turn.signal(request), waited_ms=waited_ms
             )
         except asyncio.CancelledError:
-            await record(_outcome(attempt, NotPosted(outcome="unconfirmed", reason="cancelled")))
+            await record(outcome_of(attempt, NotPosted(outcome="unconfirmed", reason="cancelled")))
             raise
         except Exception:  # noqa: BLE001 - no attempt stays without outcome
             _log.exception("post_broke", turn_id=turn.turn_id, attempt=attempt.attempt)
             outcome = NotPosted(outcome="unconfirmed", reason="client_error")
-        receipt = _outcome(attempt, outcome)
+        receipt = outcome_of(attempt, outcome)
         await record(receipt)
         if attempt.buttons and isinstance(receipt, Receipt):
             self._tables.add(turn.turn_id, request, receipt)
+
+    async def _withdraw(self, turn: TurnLane, scope: Scope, attempts: Sequence[int]) -> None:
+        assert turn.attempts is not None
+        assert scope.channel_id is not None
+        await withdraw(
+            turn.attempts,
+            attempts,
+            append=partial(self._append, turn, scope),
+            delete=partial(self._messenger.delete, scope.channel_id),
+        )
 
     async def _record(
         self, turn: TurnLane, scope: Scope, attempt: int, outcome: Receipt | SendFailed
@@ -368,24 +392,4 @@ def _unattempted(
 ) -> NotSent:
     return NotSent(
         flush=request.flush, piece=request.piece, attempt=None, outcome=outcome, reason=reason
-    )
-
-
-def _outcome(attempt: SendAttempt, outcome: Posted | NotPosted) -> Receipt | SendFailed:
-    if isinstance(outcome, Posted):
-        return Receipt(
-            attempt=attempt.attempt,
-            message_id=outcome.message_id,
-            destination_id=outcome.channel_id,
-            ms=outcome.ms,
-            tries=outcome.tries,
-        )
-    return SendFailed(
-        attempt=attempt.attempt,
-        outcome=outcome.outcome,
-        reason=outcome.reason,
-        code=outcome.code,
-        http_status=outcome.http_status,
-        ms=outcome.ms,
-        tries=outcome.tries,
     )

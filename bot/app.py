@@ -144,7 +144,10 @@ def _route(settings: Settings, name: str) -> ModelRoute:
 def _notices() -> Notices:
     return Notices(
         provider_failed=notices.provider_notice,
-        tool_call=notices.TOOL_CALL,
+        fell_back=notices.fallback_notice,
+        still_working=notices.STILL_WORKING,
+        tools_failed=notices.TOOLS_FAILED,
+        too_many_tools=notices.TOO_MANY_TOOLS,
         empty=notices.EMPTY_ANSWER,
         given_up=notices.GIVEN_UP,
     )

@@ -6,6 +6,7 @@ safe to show; the prose stays in the log, for operators.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from actors.rules.configuration import LONGEST_NAME, LONGEST_PROMPT, Why
@@ -17,8 +18,12 @@ NOTHING_TO_STOP: Final = "Nothing is running here."
 """`/stop` found no turn in its channel."""
 STOP_FAILED: Final = "That did not work. Please try again."
 """`/stop` could not reach the turn."""
-TOOL_CALL: Final = "The model asked for a tool, and I can't use tools yet."
-"""The model called a tool; this version has none."""
+STILL_WORKING: Final = "This takes a while. I am still at it."
+"""The model has called many tools, and goes on."""
+TOOLS_FAILED: Final = "My tools keep failing, so I stop here."
+"""Several tool calls failed in a row."""
+TOO_MANY_TOOLS: Final = "I have used my tools too often for one answer, so I stop here."
+"""The model called tools without an end."""
 EMPTY_ANSWER: Final = "The model had nothing to say to that. Please try again."
 """The model ended without any text."""
 GIVEN_UP: Final = "I could not answer this message and have given up on it."
@@ -71,6 +76,12 @@ def safe_code(code: str) -> str:
     """Return `code` where it is an HTTP status or a single-case word, else `unknown`."""
     is_safe = len(code) <= _LONGEST_CODE and _SAFE_CODE.fullmatch(code) is not None
     return code if is_safe else UNKNOWN_CODE
+
+
+def fallback_notice(answered: str, failed: Sequence[tuple[str, str]]) -> str:
+    """Return what to say where `answered` stood in for models that failed, each with its code."""
+    names = ", ".join(f"{model} (`{safe_code(code)}`)" for model, code in failed)
+    return f"-# Answered by {answered}, since this failed: {names}"
 
 
 def provider_notice(error: ErrorType, code: str) -> str:

@@ -112,20 +112,18 @@ def evolve(state: Attempts, recorded: Recorded) -> Attempts:
             gone = state.retracted.union(attempts).difference(kept)
             return replace(state, retracted=gone)
         case Flush() as flush:
-            ranges = {
-                (flush.flush, index): (piece.start, piece.end)
-                for index, piece in enumerate(flush.pieces)
-            }
-            removed = {
-                (flush.flush, index): piece.removed
-                for index, piece in enumerate(flush.pieces)
-                if piece.removed
-            }
-            if not ranges:
-                return state
-            return replace(state, ranges=state.ranges | ranges, removed=state.removed | removed)
+            return _flush(state, flush)
         case _:
             return state
+
+
+def _flush(state: Attempts, flush: Flush) -> Attempts:
+    if not flush.pieces:
+        return state
+    pieces = {(flush.flush, index): piece for index, piece in enumerate(flush.pieces)}
+    ranges = {place: (piece.start, piece.end) for place, piece in pieces.items()}
+    removed = {place: piece.removed for place, piece in pieces.items() if piece.removed}
+    return replace(state, ranges=state.ranges | ranges, removed=state.removed | removed)
 
 
 def _settle(state: Attempts, outcome: Receipt | SendFailed) -> Attempts:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from actors.delivery.single_attempt import HikariMessenger
+from actors.generation.limits import TurnLimits
 from actors.generation.replay import replay
 from actors.generation.start import StartTurn, TurnResult
 from actors.generation.turn import Turn
@@ -18,6 +19,8 @@ from actors.ports import Clock
 from actors.providers.adapter import ModelRoute
 from actors.providers.registry import provider_for
 from actors.sender import Sender
+from actors.tools.builtin import BUILTIN
+from actors.tools.registry import ToolRegistry
 from actors.transport import AiohttpTransport
 from bot import notices
 from bot.clock import SystemClock
@@ -46,7 +49,10 @@ from tests.actors.log_ports import LocalEndpoint, MortalEndpoint
 
 NOTICES = Notices(
     provider_failed=notices.provider_notice,
-    tool_call=notices.TOOL_CALL,
+    fell_back=notices.fallback_notice,
+    still_working=notices.STILL_WORKING,
+    tools_failed=notices.TOOLS_FAILED,
+    too_many_tools=notices.TOO_MANY_TOOLS,
     empty=notices.EMPTY_ANSWER,
     given_up=notices.GIVEN_UP,
 )
@@ -71,6 +77,8 @@ class Stack:
         self._sender_process = MortalEndpoint(self.endpoint)
         self.transport = AiohttpTransport(read_timeout_seconds=idle_seconds)
         self.settings = TurnSettings(live_streaming=live, paced_messages=False)
+        self.limits = TurnLimits(empty_retry_seconds=0)
+        self.tools = ToolRegistry(BUILTIN)
         self._request_seconds = request_seconds
         self._turns = 0
         self.messenger: HikariMessenger
@@ -154,6 +162,8 @@ class Stack:
             clock=self.clock,
             notices=NOTICES,
             code_version="test",
+            tools=self.tools,
+            limits=self.limits,
         )
 
     def route(self) -> ModelRoute:
@@ -166,7 +176,7 @@ class Stack:
             model="loopback",
         )
 
-    async def ask(self, content: str = "Hello?") -> StartTurn:
+    async def ask(self, content: str = "Hello?", *, tools: tuple[str, ...] = ()) -> StartTurn:
         """Record a trigger, as the router does, and return the turn to run for it."""
         user = self.discord.world.users[self.author_id]
         message = await self.discord.say(user, self.channel_id, content)
@@ -198,6 +208,7 @@ class Stack:
             settings=self.settings,
             seed=1,
             history_limit=10,
+            tools=tools,
         )
 
     def run(self, start: StartTurn) -> "asyncio.Task[TurnResult]":

@@ -200,6 +200,14 @@ class RaySender(SenderPort):
         )
 
     @override
+    async def retract(
+        self, turn_id: TurnId, scope: Scope, epoch: int, attempts: tuple[int, ...]
+    ) -> list[SendResult]:
+        return await until_answered(
+            lambda: self._handle.retract.remote(turn_id, scope, epoch, attempts), self._clock
+        )
+
+    @override
     async def typing(self, channel_id: ChannelId) -> None:
         with suppress(RayError):
             await self._handle.typing.remote(channel_id)

@@ -34,6 +34,12 @@ class SenderHost:
         """As `SenderPort.settle`."""
         return await (await self._opened()).settle(turn_id, scope, epoch)
 
+    async def retract(
+        self, turn_id: TurnId, scope: Scope, epoch: int, attempts: tuple[int, ...]
+    ) -> list[SendResult]:
+        """As `SenderPort.retract`."""
+        return await (await self._opened()).retract(turn_id, scope, epoch, attempts)
+
     async def typing(self, channel_id: ChannelId) -> None:
         """As `SenderPort.typing`."""
         await (await self._opened()).typing(channel_id)

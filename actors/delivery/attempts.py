@@ -7,9 +7,9 @@ process that recorded it, or was lost with that process.
 from collections.abc import Iterable
 from typing import Final
 
-from actors.ports import NotSent, SendRequest, SendResult, Sent
+from actors.ports import NotPosted, NotSent, Posted, SendRequest, SendResult, Sent
 from events.base import Event, Recorded
-from events.delivery import COMPONENTS_REFUSED, Receipt, SendAttempt, SendFailed
+from events.delivery import COMPONENTS_REFUSED, Receipt, Retraction, SendAttempt, SendFailed
 
 Key = tuple[int, int, str, int]
 """What one message is known by in its turn: flush, piece, purpose, part."""
@@ -20,6 +20,27 @@ def key_of(message: SendRequest | SendAttempt) -> Key:
     return (message.flush, message.piece, message.purpose, message.part)
 
 
+def outcome_of(attempt: SendAttempt, outcome: Posted | NotPosted) -> Receipt | SendFailed:
+    """Return the event that says what became of `attempt`."""
+    if isinstance(outcome, Posted):
+        return Receipt(
+            attempt=attempt.attempt,
+            message_id=outcome.message_id,
+            destination_id=outcome.channel_id,
+            ms=outcome.ms,
+            tries=outcome.tries,
+        )
+    return SendFailed(
+        attempt=attempt.attempt,
+        outcome=outcome.outcome,
+        reason=outcome.reason,
+        code=outcome.code,
+        http_status=outcome.http_status,
+        ms=outcome.ms,
+        tries=outcome.tries,
+    )
+
+
 class Attempts:
     """A left fold over one delivery stream."""
 
@@ -28,6 +49,8 @@ class Attempts:
         """Seq of the last event taken."""
         self.is_unconfirmed: bool = False
         """Whether the fate of any attempt is unknown: nothing may follow it."""
+        self.retracting: tuple[int, ...] = ()
+        """Attempts of a retraction that was begun and is not done."""
         self._keys: Final[dict[int, Key]] = {}
         self._latest: Final[dict[Key, int]] = {}
         self._results: Final[dict[int, SendResult]] = {}
@@ -105,5 +128,17 @@ class Attempts:
                     reason=event.reason,
                     code=event.code,
                 )
+            case Retraction(is_done=False):
+                self.retracting = event.attempts
+            case Retraction():
+                self.retracting = ()
+                for attempt in set(event.attempts) - set(event.kept):
+                    self._retract(attempt)
             case _:
                 pass
+
+    def _retract(self, attempt: int) -> None:
+        flush, piece, _, _ = self._keys[attempt]
+        self._results[attempt] = NotSent(
+            flush=flush, piece=piece, attempt=attempt, outcome="retracted", reason="retracted"
+        )

@@ -43,6 +43,8 @@ REQUEST_SECONDS: Final = 30.0
 """Longest time of one request; its message is unconfirmed after that."""
 TYPING_SECONDS: Final = 5.0
 """Longest time of a typing indicator, which is of no use later."""
+GONE: Final = (204, 404)
+"""What Discord answers where a message is deleted, and where it was before."""
 PINGS_ALLOWED: Final = 100
 """Most users that Discord takes in one message's allowed mentions."""
 
@@ -209,6 +211,23 @@ class HikariMessenger:
                 _tell("edit_failed", channel_id, exchange)
                 return waits.failure(exchange).reason
 
+    async def delete(self, channel_id: ChannelId, message_id: MessageId) -> bool:
+        """Delete an own message; return whether it is gone, by whoever's hand.
+
+        Deleting twice does no harm, so a 429 is waited out and anything else is tried once more.
+        """
+        waits = self._waits(("delete", channel_id), None)
+        for is_last in (False, True):
+            while await waits.admit() is None:
+                exchange = await self._exchange(lambda: self._delete(channel_id, message_id), waits)
+                if exchange.status in GONE:
+                    return True
+                if not waits.may_repeat(exchange):
+                    break
+            if is_last:
+                _log.warning("delete_failed", channel_id=channel_id, message_id=message_id)
+        return False
+
     async def typing(self, channel_id: ChannelId) -> None:
         """Show the typing indicator, if no limit holds it back; a failure is only logged."""
         waits = self._waits(("typing", channel_id), None)
@@ -265,6 +284,10 @@ class HikariMessenger:
         await self._rest.edit_message(
             hikari.Snowflake(channel_id), hikari.Snowflake(message_id), components=_rows(buttons)
         )
+
+    async def _delete(self, channel_id: ChannelId, message_id: MessageId) -> None:
+        assert self._rest is not None, "start first"
+        await self._rest.delete_message(hikari.Snowflake(channel_id), hikari.Snowflake(message_id))
 
     async def _type(self, channel_id: ChannelId) -> None:
         assert self._rest is not None, "start first"

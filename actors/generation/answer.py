@@ -1,5 +1,6 @@
 """The text of one turn on its way: chunk by chunk through the text core, flush by flush out."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from actors.generation.deliverer import Deliverer
@@ -19,14 +20,16 @@ class Answer:
         *,
         flushes: int = 0,
         received: int = 0,
+        discarded: Mapping[str, int] | None = None,
     ) -> None:
         self._journal = journal
         self._deliverer = deliverer
         self._state = state
-        self._flushes = flushes
+        self.flushes = flushes
+        """Flushes so far."""
         self.received = received
         """Characters of text received, reasoning included."""
-        self.discarded: dict[str, int] = {}
+        self.discarded: dict[str, int] = dict(discarded or {})
         """Characters that never became a flush, by rule."""
 
     def write(self, text: str) -> None:
@@ -48,7 +51,7 @@ class Answer:
 
     def _emit(self, segments: tuple[core.Segment, ...], *, owed: bool) -> None:
         for segment in segments:
-            self._flushes += 1
-            flush: Flush = core.flush_event(segment, self._flushes)
+            self.flushes += 1
+            flush: Flush = core.flush_event(segment, self.flushes)
             self._journal.add(flush)
             self._deliverer.put(flush, owed=owed)

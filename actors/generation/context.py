@@ -16,6 +16,11 @@ def conversation(start: StartTurn, history: Sequence[HistoryMessage]) -> tuple[C
     """
     skipped: Collection[MessageId | None] = {*start.waiting, start.trigger.message_id}
     items = [ContextItem(role="system", content=start.instructions)]
+    if start.notes:
+        notes = "\n".join(f"- {note}" for note in start.notes)
+        items.append(
+            ContextItem(role="system", content=f"Notes you kept in this channel:\n{notes}")
+        )
     for message in history:
         if message.message_id in skipped or not message.content.strip():
             continue

@@ -7,7 +7,7 @@ a graceful stop owes is posted only where nothing before it was.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from random import Random
 from typing import Final, Literal
 
@@ -74,6 +74,8 @@ class Deliverer:
         self._is_paced = settings.paced_messages and settings.live_streaming and start.epoch == 0
         self._flushes: dict[int, Flush] = {}
         self._delivered: dict[tuple[int, int], int] = {}
+        self._sent: dict[int, int] = {}
+        self._superseded: set[int] = set()
         self._task: asyncio.Task[None] | None = None
         self.withheld: dict[str, int] = {}
         """Characters of pieces that were not confirmed, by rule."""
@@ -89,6 +91,8 @@ class Deliverer:
     def put(self, flush: Flush, *, owed: bool = False) -> None:
         """Queue the pieces of `flush` that are not yet delivered."""
         self._flushes[flush.flush] = flush
+        if flush.flush in self._superseded:
+            return
         for piece in range(len(flush.pieces)):
             if (flush.flush, piece) not in self._delivered:
                 self._idle.clear()
@@ -96,19 +100,55 @@ class Deliverer:
         if self._task is None:
             self._task = asyncio.create_task(self._run())
 
-    def recall(self, flushes: Iterable[Flush], results: Sequence[SendResult]) -> None:
-        """Take up a turn where its log leaves it: what it flushed, and what was confirmed."""
+    def recall(
+        self, flushes: Iterable[Flush], results: Sequence[SendResult], superseded: Collection[int]
+    ) -> None:
+        """Take up a turn where its log leaves it.
+
+        Args:
+            flushes: What it flushed.
+            results: What was confirmed of it, among others.
+            superseded: The flushes of requests that others were made in place of.
+        """
         self._flushes = {flush.flush: flush for flush in flushes}
+        self._superseded = set(superseded)
         for result in results:
-            if isinstance(result, Sent) and not result.part and result.flush in self._flushes:
-                self._delivered[result.flush, result.piece] = result.message_id
+            if isinstance(result, Sent) and result.flush in self._flushes:
+                self._sent[result.attempt] = result.flush
+                if not result.part:
+                    self._delivered[result.flush, result.piece] = result.attempt
+        for number in superseded:
+            self._withhold_missing(self._flushes[number], "superseded")
+
+    async def supersede(self, flushes: Collection[int]) -> bool:
+        """Withdraw what `flushes` have posted, and post no more of them.
+
+        Returns:
+            Whether nothing of them stands; else the turn must not let another model speak.
+        """
+        self._superseded.update(flushes)
+        await self.settled()
+        attempts = tuple(one for one, flush in self._sent.items() if flush in flushes)
+        if self.ending is not None or not attempts:
+            return self.ending is None
+        start = self._start
+        results = await self._sender.retract(start.turn_id, start.scope, start.epoch, attempts)
+        gone = {one.attempt for one in results if isinstance(one, NotSent)}
+        for place, attempt in list(self._delivered.items()):
+            if attempt in gone:
+                del self._delivered[place]
+                self._withhold(self._flushes[place[0]], place[1], "superseded")
+        return gone.issuperset(attempts)
 
     def withhold_rest(self, rule: str) -> None:
         """Account for every recalled piece that is not delivered as withheld by `rule`."""
         for flush in self._flushes.values():
-            for piece in range(len(flush.pieces)):
-                if (flush.flush, piece) not in self._delivered:
-                    self._withhold(flush, piece, rule)
+            if flush.flush not in self._superseded:
+                self._withhold_missing(flush, rule)
+
+    def text_of(self, flushes: Iterable[int]) -> str:
+        """Return the visible text of `flushes`."""
+        return "".join(self._flushes[number].text for number in flushes)
 
     async def settled(self) -> None:
         """Return once nothing waits and nothing is under way."""
@@ -166,6 +206,8 @@ class Deliverer:
     async def _deliver(self, errand: _Errand) -> None:
         if self.ending is not None:
             self._withhold(errand.flush, errand.piece, self.ending)
+        elif errand.flush.flush in self._superseded:
+            self._withhold(errand.flush, errand.piece, "superseded")
         else:
             self._account(errand, await self._recorded_and_sent(errand))
 
@@ -235,12 +277,10 @@ class Deliverer:
         request = self._request(errand, draft, pacing_ms, part)
         for pause in (*BACKOFF_SECONDS, None):
             result = await self._sender.send(request)
-            if (
-                isinstance(result, Sent)
-                or result.outcome != "pre_dispatch"
-                or result.reason == "stopped"
-                or pause is None
-            ):
+            if isinstance(result, Sent):
+                self._sent[result.attempt] = result.flush
+                return result
+            if result.outcome != "pre_dispatch" or result.reason == "stopped" or pause is None:
                 return result
             _log.warning("send_not_dispatched", reason=result.reason, again_in=pause)
             await self._unless_stopped(pause)
@@ -262,11 +302,14 @@ class Deliverer:
 
     def _account(self, errand: _Errand, result: SendResult) -> None:
         if isinstance(result, Sent):
-            self._delivered[errand.flush.flush, errand.piece] = result.message_id
+            self._delivered[errand.flush.flush, errand.piece] = result.attempt
             self._posted_at = self._clock.monotonic()
             return
         if result.outcome == "stopped" or result.reason == "stopped":
             self._withhold(errand.flush, errand.piece, "stop")
+            return
+        if result.outcome == "retracted":
+            self._withhold(errand.flush, errand.piece, "superseded")
             return
         self._end(result)
         assert self.ending is not None
@@ -280,6 +323,11 @@ class Deliverer:
                 self.ending = "refused"
         self.reason, self.code = result.reason, result.code
         self.ended.set()
+
+    def _withhold_missing(self, flush: Flush, rule: str) -> None:
+        for piece in range(len(flush.pieces)):
+            if (flush.flush, piece) not in self._delivered:
+                self._withhold(flush, piece, rule)
 
     def _withhold(self, flush: Flush, piece: int, rule: str) -> None:
         self.withheld[rule] = self.withheld.get(rule, 0) + flush.pieces[piece].size

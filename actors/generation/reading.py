@@ -4,20 +4,23 @@ What came is journalled before it is acted on, in the form that replay reads; th
 text core see the same payloads then as here.
 """
 
-from typing import Final, Literal
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from actors.errors import TransportError
 from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
+from actors.generation.watchdog import Watchdog
 from actors.generation.world import World
 from actors.ports import HttpStream
-from actors.providers.adapter import ContextItem, ModelRoute
+from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.framing import BodyFramer, is_success
 from actors.providers.registry import provider_for
 from actors.providers.sse import OversizedError, Payload
 from events.generation import (
+    AttemptKind,
     Chunk,
     FunctionCall,
     ProviderFault,
@@ -49,21 +52,43 @@ class Reading:
         self._opened_at = 0.0
         self._status: int | None = None
         self._retry_after: float | None = None
+        self._watchdog = Watchdog(world.clock, world.limits)
         self._usage: Usage | None = None
         self._response_id: str | None = None
         self._serving: str | None = None
         self.fault: ProviderFault | None = None
         """The failure it ended in."""
-        self.call: FunctionCall | None = None
-        """The tool call that the model made."""
+        self.calls: list[FunctionCall] = []
+        """The tool calls that the model made, in their order."""
         self.finish_reason: str | None = None
         """The last finish reason."""
+        self.closed: RequestClosed | None = None
+        """How it ended, once it has."""
+
+    @property
+    def request(self) -> int:
+        """Its ordinal in the turn."""
+        return self._request
+
+    @property
+    def route(self) -> ModelRoute:
+        """The model that is asked, and with which key."""
+        return self._route
+
+    @property
+    def silence(self) -> str | None:
+        """What the watchdog missed, `first_token` or `idle`; None where it did not bite."""
+        return self._watchdog.phase if self._watchdog.has_bitten else None
 
     async def run(
-        self, attempt: Literal["first", "fallback", "retry"], context: tuple[ContextItem, ...]
+        self,
+        attempt: AttemptKind,
+        context: Sequence[ContextItem],
+        tools: tuple[ToolDefinition, ...] = (),
     ) -> None:
         """Ask the model and read its answer to the end; never raises for what a provider does."""
-        request = replace(self._provider.request(self._route, context), gate=self._route.gate)
+        asked = self._provider.request(self._route, tuple(context), tools)
+        request = replace(asked, gate=self._route.gate)
         self._opened_at = self._clock.monotonic()
         self._journal.add(
             RequestOpened(
@@ -74,11 +99,12 @@ class Reading:
                 attempt=attempt,
                 url=request.url,
                 body=request.body,
+                key=self._route.key,
             )
         )
         end: StreamEnd = "stopped"
         try:
-            async with self._transport.open(request) as response:
+            async with self._watchdog, self._transport.open(request) as response:
                 end = await self._read(response)
         except TransportError as error:
             end = error.end
@@ -147,22 +173,26 @@ class Reading:
         self._serving = self._serving or chunk.serving_provider
         self.finish_reason = chunk.finish_reason or self.finish_reason
         self.fault = self.fault or chunk.error
-        self.call = self.call or chunk.function_call
+        if chunk.function_call is not None:
+            self.calls.append(chunk.function_call)
+        if chunk.text or chunk.thoughts or chunk.function_call is not None:
+            self._watchdog.progress()
         if chunk.text and chunk.type == "text":
             self._answer.write(chunk.text)
 
     def _close(self, end: StreamEnd) -> None:
         self._arrive(None, self._adapter.finish(end), end)
-        self._journal.add(
-            RequestClosed(
-                request=self._request,
-                end=end,
-                http_status=self._status,
-                finish_reason=self.finish_reason,
-                error=self.fault,
-                ms=self._elapsed_ms(),
-            )
+        self.closed = RequestClosed(
+            request=self._request,
+            end=end,
+            http_status=self._status,
+            finish_reason=self.finish_reason,
+            error=self.fault,
+            ms=self._elapsed_ms(),
+            provider=self._route.provider,
+            key=self._route.key,
         )
+        self._journal.add(self.closed)
         if self._usage is not None:
             self._journal.add(self._report(self._usage))
 

@@ -15,7 +15,15 @@ from actors.providers.adapter import StreamAdapter
 from actors.providers.sse import text_of_recorded
 from actors.text import core
 from events.base import Recorded
-from events.generation import Chunk, Flush, RawChunk, RequestClosed, RequestOpened, StreamEnd
+from events.generation import (
+    Chunk,
+    Flush,
+    RawChunk,
+    RequestClosed,
+    RequestOpened,
+    StreamEnd,
+    ToolCalled,
+)
 from events.turn import TurnEnded, TurnStarted, TurnStatus
 
 ReaderFor = Callable[[str], StreamAdapter]
@@ -36,6 +44,10 @@ class Rebuilt(Struct, frozen=True, kw_only=True):
     """The normalized chunks of each request."""
     received: int
     """Characters of text received, reasoning included."""
+    discarded: dict[str, int]
+    """Characters that were given up because another request was made in their place, by rule."""
+    superseded: tuple[int, ...]
+    """The flushes on record of the requests that others were made in place of."""
     ended: bool
     """Whether the log holds the end of the last request's body."""
     adapter: StreamAdapter | None
@@ -66,6 +78,9 @@ class _Rebuilding:
         self._ends: dict[int, StreamEnd] = {}
         self._flushes: list[Flush] = []
         self._received = 0
+        self._discarded: dict[str, int] = {}
+        self._recorded: list[Flush] = []
+        self._superseded: list[int] = []
         self._status: TurnStatus | None = None
 
     def take(self, recorded: Recorded) -> None:
@@ -73,12 +88,17 @@ class _Rebuilding:
             case TurnStarted(settings=settings, seed=seed):
                 self._state = core.initial(core.config_of(settings, seed))
             case RequestOpened(request=request, kind_of_provider=kind):
+                self._leave_last()
                 self._adapters[request] = self._reader_for(kind)
                 self._chunks[request] = []
             case RawChunk() as raw if raw.request in self._adapters:
                 self._read(raw)
             case RequestClosed(request=request, end=end) if request in self._adapters:
                 self._end(request, end)
+            case Flush() as flush:
+                self._recorded.append(flush)
+            case ToolCalled():
+                self._finish("tool_call")
             case TurnEnded(status=status):
                 self._status = status
             case _:
@@ -87,25 +107,46 @@ class _Rebuilding:
     def result(self, on_record: Sequence[Flush]) -> Rebuilt:
         how = self._how(on_record)
         if how is not None:
-            self._state, segments = core.finish(self._state, how)
-            self._flush(segments)
+            self._finish(how)
         last = max(self._adapters, default=0)
         return Rebuilt(
             state=self._state,
             flushes=tuple(self._flushes),
             chunks={request: tuple(chunks) for request, chunks in self._chunks.items()},
             received=self._received,
+            discarded=self._discarded,
+            superseded=tuple(self._superseded),
             ended=last in self._ends,
             adapter=self._adapters.get(last),
         )
 
     def _how(self, on_record: Sequence[Flush]) -> core.How | None:
         """Return how the text was ended, or None where the log does not show that it was."""
-        boundary = on_record[-1].boundary if on_record else None
+        # Flushes of the last request alone: what was said before a tool ended otherwise.
+        boundary = self._recorded[-1].boundary if self._recorded else None
         if boundary == "tool_call" and self._status not in ("completed", "empty_response"):
             return "stop"
         is_finished = boundary == "final" or len(on_record) > len(self._flushes)
         return "final" if is_finished or self._status in _ENDED_WELL else None
+
+    def _leave_last(self) -> None:
+        """End the text of a request that another one follows.
+
+        What it left in the buffer is given up if it failed: the other speaks in its place.
+        """
+        last = self._chunks.get(max(self._adapters, default=0), [])
+        if any(chunk.error is not None for chunk in last):
+            self._state, dropped = core.discard(self._state, "superseded")
+            for rule, count in dropped.items():
+                self._discarded[rule] = self._discarded.get(rule, 0) + count
+            self._superseded += [flush.flush for flush in self._recorded]
+        else:
+            self._finish("final")
+        self._recorded.clear()
+
+    def _finish(self, how: core.How) -> None:
+        self._state, segments = core.finish(self._state, how)
+        self._flush(segments)
 
     def _read(self, raw: RawChunk) -> None:
         adapter = self._adapters[raw.request]

@@ -1,13 +1,17 @@
 """What a turn is given to run on, and what it answers when it is over."""
 
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
 from actors.providers.adapter import ModelRoute
 from events.base import ChannelId, MessageId, Position, Scope, TurnId
+from events.generation import RequestClosed
+from events.notes import NotePinned
 from events.settings import Persona
 from events.turn import TriggerReceived, TurnSettings, TurnStarted, TurnStatus
+from projections.keys import Keys
 
 
 class StartTurn(Struct, frozen=True, kw_only=True):
@@ -37,6 +41,14 @@ class StartTurn(Struct, frozen=True, kw_only=True):
     """Most messages of the channel's past to give to the model."""
     waiting: tuple[MessageId, ...] = ()
     """Messages that still wait in the queue: no part of the history."""
+    is_shuffled: bool = False
+    """Whether one of the models, drawn by the seed, is asked first."""
+    tools: tuple[str, ...] = ()
+    """The tools that the model may call, by name."""
+    keys: Keys = Keys()
+    """What is known of the providers' keys."""
+    notes: tuple[str, ...] = ()
+    """Notes that the channel's models have kept, oldest first."""
     recover_within_seconds: float = 300.0
     """Oldest a turn without any chunk may be to be run again."""
 
@@ -94,8 +106,21 @@ class StartTurn(Struct, frozen=True, kw_only=True):
         )
 
 
+class Closed(Struct, frozen=True, kw_only=True):
+    """A request that is over."""
+
+    request: RequestClosed
+    """How it ended, as recorded."""
+    at: datetime
+    """When, aware UTC."""
+
+
 class TurnResult(Struct, frozen=True, kw_only=True):
     """How a turn went, for the router."""
 
     status: TurnStatus | Literal["replaced"]
     """Its status; `replaced` where this process was fenced off and another one owns the turn."""
+    closed: tuple[Closed, ...] = ()
+    """The requests that it closed: what the state of the keys is folded from."""
+    notes: tuple[NotePinned, ...] = ()
+    """The notes that it kept."""

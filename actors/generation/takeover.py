@@ -5,13 +5,14 @@ any more, and gives every attempt an outcome. `turn_recovered` then fences the t
 appended behind exactly the events that the decision was made on, or the decision is made again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from actors.generation.exchanges import Exchange, exchanges, uncalled
 from actors.generation.journal import Journal
 from actors.generation.replay import Rebuilt, rebuild
-from actors.generation.start import StartTurn
+from actors.generation.start import Closed, StartTurn
 from actors.generation.world import World
 from actors.ports import SendResult
 from actors.providers.registry import provider_for
@@ -19,7 +20,8 @@ from actors.rules.recovery import Wreck, decide_recovery, started
 from actors.text import core
 from events.base import Event, Recorded, channel_stream, turn_stream
 from events.errors import ConcurrencyError
-from events.generation import Flush, RequestOpened
+from events.generation import Flush, FunctionCall, RequestClosed, RequestOpened
+from events.notes import NotePinned
 from events.turn import (
     RecoveryDecision,
     TurnEnded,
@@ -47,10 +49,20 @@ class Takeover(Struct, frozen=True, kw_only=True):
     """Its attempts, each with an outcome."""
     received: int
     """Characters of text received."""
-    lost: int
-    """Characters of it that no version of the text core may flush any more."""
     requests: int
     """Provider requests so far."""
+    discarded: dict[str, int]
+    """Characters that never became a flush, by rule."""
+    superseded: tuple[int, ...]
+    """The flushes of requests that others were made in place of."""
+    exchanges: tuple[Exchange, ...]
+    """What tools did so far, oldest first."""
+    uncalled: tuple[FunctionCall, ...]
+    """Calls of the last response that were not yet made."""
+    closed: tuple[Closed, ...]
+    """The requests that were closed."""
+    notes: tuple[NotePinned, ...]
+    """The notes that the turn has kept."""
     ended: TurnStatus | None = None
     """Its status, where it had ended after all; nothing was changed then."""
 
@@ -72,11 +84,16 @@ async def take_over(world: World, start: StartTurn, beginning: TurnStarted) -> T
         FencedError: Yet another process took it over.
     """
     results = tuple(await world.sender.settle(start.turn_id, start.scope, start.epoch))
-    stop = await _stop_of(world, start)
+    past = await world.log.read(channel_stream(start.channel_id), after=start.trigger_seq)
+    left = Left(
+        results=results,
+        stop=fold(stops.evolve, stops.initial(start.turn_id), past).first,
+        notes=tuple(_notes_of(start, past)),
+    )
     while True:
         history = await world.log.read(turn_stream(start.turn_id))
         try:
-            return await _claim(world, start, beginning, history, Left(results=results, stop=stop))
+            return await _claim(world, start, beginning, history, left)
         except ConcurrencyError:
             continue
 
@@ -88,6 +105,8 @@ class Left(Struct, frozen=True, kw_only=True):
     """The attempts."""
     stop: Stop | None
     """The first stop that names the turn."""
+    notes: tuple[NotePinned, ...]
+    """The notes that the turn has kept."""
 
 
 async def _claim(
@@ -119,7 +138,16 @@ async def _claim(
         journal=journal,
         state=text.state,
         flushes=text.flushes,
-        lost=text.lost,
+        discarded=_added(rebuilt.discarded, "upgrade", text.lost),
+        superseded=rebuilt.superseded,
+        exchanges=tuple(exchanges(events)),
+        uncalled=uncalled(events),
+        closed=tuple(
+            Closed(request=one.event, at=one.recorded_at)
+            for one in history
+            if isinstance(one.event, RequestClosed)
+        ),
+        notes=left.notes,
         results=left.results,
         received=rebuilt.received,
         requests=sum(isinstance(event, RequestOpened) for event in events),
@@ -156,6 +184,11 @@ def _text_of(events: Sequence[Event], rebuilt: Rebuilt) -> _Text:
     )
 
 
-async def _stop_of(world: World, start: StartTurn) -> Stop | None:
-    past = await world.log.read(channel_stream(start.channel_id), after=start.trigger_seq)
-    return fold(stops.evolve, stops.initial(start.turn_id), past).first
+def _notes_of(start: StartTurn, past: Sequence[Recorded]) -> Iterator[NotePinned]:
+    for one in past:
+        if isinstance(one.event, NotePinned) and one.event.turn_id == start.turn_id:
+            yield one.event
+
+
+def _added(counts: dict[str, int], rule: str, count: int) -> dict[str, int]:
+    return {**counts, rule: counts.get(rule, 0) + count}

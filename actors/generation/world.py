@@ -1,10 +1,12 @@
 """What every turn of a process shares: the ports, and the bot's own words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from actors.generation.limits import TurnLimits
 from actors.ports import Clock, LogPort, SenderPort, Transport
+from actors.tools.registry import ToolRegistry
 from events.generation import ErrorType
 
 
@@ -13,8 +15,14 @@ class Notices(Struct, frozen=True, kw_only=True):
 
     provider_failed: Callable[[ErrorType, str], str]
     """Takes an error's type and its display-safe code."""
-    tool_call: str
-    """A model called a tool, and there are none."""
+    fell_back: Callable[[str, Sequence[tuple[str, str]]], str]
+    """Takes the model that answered, and those that failed before it with their codes."""
+    still_working: str
+    """A model has called many tools, and goes on."""
+    tools_failed: str
+    """Tools failed too often in a row."""
+    too_many_tools: str
+    """A model called tools without an end."""
     empty: str
     """A model answered nothing."""
     given_up: str
@@ -36,3 +44,7 @@ class World(Struct, frozen=True, kw_only=True):
     """The bot's own words."""
     code_version: str
     """Version of the code at hand."""
+    tools: ToolRegistry = ToolRegistry()
+    """What models may call; a turn names those that its model is told of."""
+    limits: TurnLimits = TurnLimits()
+    """Patience."""

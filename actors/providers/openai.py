@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from actors.ports import HttpRequest
 from actors.providers import errors
-from actors.providers.adapter import ContextItem, ModelRoute
+from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.json_text import (
     BadPayloadError,
     JsonObject,
@@ -60,8 +60,13 @@ _UNSAFE: Final = re.compile(r"[^a-z0-9_.-]")
 class OpenAI:
     """The wire format `openai`: `POST <base>/chat/completions`, streamed."""
 
-    def request(self, route: ModelRoute, context: tuple[ContextItem, ...]) -> HttpRequest:
-        """Return the request that asks `route` to continue `context`.
+    def request(
+        self,
+        route: ModelRoute,
+        context: tuple[ContextItem, ...],
+        tools: tuple[ToolDefinition, ...] = (),
+    ) -> HttpRequest:
+        """Return the request that asks `route` to continue `context`; it may call `tools`.
 
         All system items are one message at the front; items without text are left out.
         """
@@ -69,12 +74,14 @@ class OpenAI:
         key = route.api_key.strip()
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        body = {
+        body: JsonObject = {
             "model": route.model,
             "messages": _messages(context),
             "stream": True,
             "stream_options": {"include_usage": True},
         }
+        if tools:
+            body["tools"] = [_tool(one) for one in tools]
         return HttpRequest(
             url=_url(route.base_url), headers=headers, body=msgspec.json.encode(body).decode()
         )
@@ -276,13 +283,41 @@ def _url(base_url: str) -> str:
     return address + mark + query
 
 
-def _messages(context: tuple[ContextItem, ...]) -> list[dict[str, str]]:
+def _tool(tool: ToolDefinition) -> JsonObject:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": function}
+
+
+def _message(item: ContextItem) -> JsonObject:
+    if item.result is not None:
+        result = item.result
+        return {"role": "tool", "tool_call_id": result.call_id, "content": clean(result.content)}
+    message: JsonObject = {"role": _ROLES[item.role], "content": clean(item.content)}
+    if item.calls:
+        message["tool_calls"] = [
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in item.calls
+        ]
+    return message
+
+
+def _messages(context: tuple[ContextItem, ...]) -> list[JsonObject]:
     system = [item.content for item in context if item.role == "system" and item.content]
-    messages = [{"role": "system", "content": clean("\n\n".join(system))}] if system else []
+    messages: list[JsonObject] = []
+    if system:
+        messages.append({"role": "system", "content": clean("\n\n".join(system))})
     messages.extend(
-        {"role": _ROLES[item.role], "content": clean(item.content)}
+        _message(item)
         for item in context
-        if item.role != "system" and item.content
+        if item.role != "system" and (item.content or item.calls or item.result is not None)
     )
     return messages
 

@@ -4,6 +4,10 @@ An attempt without a known outcome ends the turn: its text may stand in Discord,
 follow it. Text that was received and may still be delivered is delivered. A turn that received
 nothing is run again while its asker may still be waiting, three times at the most, so that a
 trigger which kills every process cannot hold up its channel for ever.
+
+A turn that was lost among its tools goes on under the same bounds: calls without a result are
+brought to their end, and the model is asked to continue. Beyond the bounds, what it has said is
+its answer.
 """
 
 from collections.abc import Sequence
@@ -15,7 +19,7 @@ from msgspec import Struct
 from actors.ports import NotSent, SendResult, Sent
 from events.base import Event
 from events.delivery import COMPONENTS_REFUSED
-from events.generation import ProcessedChunk
+from events.generation import ProcessedChunk, RequestOpened, ToolCalled
 from events.turn import RecoveryDecision, TurnRecovered, TurnStarted
 from projections.stops import Stop
 
@@ -54,7 +58,9 @@ def decide_recovery(wreck: Wreck, now: datetime, recover_within_seconds: float) 
         return Recovery(decision="end_refused", found="an attempt that Discord refused")
     if wreck.stop is not None:
         return Recovery(decision="end_stopped", found="a stop that names the turn")
-    if _received_anything(wreck.events):
+    if _is_among_tools(wreck.events) and _may_go_on(wreck, now, recover_within_seconds):
+        return Recovery(decision="go_on", found="tool calls, and no answer after them")
+    if _received_anything(_last_request(wreck.events)) or _has_called(wreck.events):
         sent = sum(isinstance(result, Sent) for result in wreck.results)
         return Recovery(decision="deliver_rest", found=f"text received, {sent} messages confirmed")
     return _without_text(wreck, now, recover_within_seconds)
@@ -65,8 +71,41 @@ def _is_final_refusal(result: NotSent) -> bool:
     return result.outcome == "definite_refusal" and result.reason != COMPONENTS_REFUSED
 
 
+def _may_go_on(wreck: Wreck, now: datetime, recover_within_seconds: float) -> bool:
+    age = (now - wreck.started_at).total_seconds()
+    return _tries(wreck) < TRIES and age <= recover_within_seconds
+
+
+def _is_among_tools(events: Sequence[Event]) -> bool:
+    """Return whether the last word of the log is a tool's: called, or answered and not read."""
+    last = _last_request(events)
+    if any(isinstance(event, ToolCalled) for event in last):
+        return True
+    chunks = [one for event in last if isinstance(event, ProcessedChunk) for one in event.chunks]
+    if any(chunk.error is not None for chunk in chunks):
+        return False
+    has_call = any(chunk.function_call is not None for chunk in chunks)
+    return has_call or (_has_called(events) and not _received_anything(last))
+
+
+def _last_request(events: Sequence[Event]) -> Sequence[Event]:
+    """Return the events from the last request on."""
+    for index in range(len(events) - 1, -1, -1):
+        if isinstance(events[index], RequestOpened):
+            return events[index:]
+    return events
+
+
+def _has_called(events: Sequence[Event]) -> bool:
+    return any(isinstance(event, ToolCalled) for event in events)
+
+
+def _tries(wreck: Wreck) -> int:
+    return 1 + sum(isinstance(event, TurnRecovered) for event in wreck.events)
+
+
 def _without_text(wreck: Wreck, now: datetime, recover_within_seconds: float) -> Recovery:
-    tries = 1 + sum(isinstance(event, TurnRecovered) for event in wreck.events)
+    tries = _tries(wreck)
     if tries >= TRIES:
         return Recovery(decision="give_up", found=f"no chunk received in {tries} tries")
     age = (now - wreck.started_at).total_seconds()

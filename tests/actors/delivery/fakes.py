@@ -196,6 +196,10 @@ class ScriptedMessenger:
         """Drafts that a request was written for, in order."""
         self.edited: dict[MessageId, tuple[Button, ...]] = {}
         """Messages whose buttons were changed, and to what."""
+        self.deleted: list[tuple[ChannelId, MessageId]] = []
+        """Messages that a deletion was written for, in order."""
+        self.undeletable: set[MessageId] = set()
+        """Messages that stay."""
         self.typed: list[ChannelId] = []
         """Channels that typing was shown in."""
         self.waited: list[float | None] = []
@@ -238,6 +242,11 @@ class ScriptedMessenger:
         assert channel_id
         self.edited[message_id] = buttons
         return None
+
+    async def delete(self, channel_id: ChannelId, message_id: MessageId) -> bool:
+        """Delete, unless the message is said to stay."""
+        self.deleted.append((channel_id, message_id))
+        return message_id not in self.undeletable
 
     async def typing(self, channel_id: ChannelId) -> None:
         """Wait at the gate."""

@@ -158,27 +158,9 @@ async def test_b27_text_before_an_error_is_kept_and_one_notice_follows(stack: St
     assert (ended.status, ended.delivered) == ("error", len("P1.") + len("P2 st"))
 
 
-async def test_a_tool_call_ends_the_turn_with_a_clear_error(stack: Stack) -> None:
-    """There are no tools, and a call must not be shown as text."""
-    call = '{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}'
-    payloads = (
-        '{"choices":[{"index":0,"delta":{"content":"Looking."}}]}',
-        '{"choices":[{"index":0,"delta":{"tool_calls":[' + call + "]}}]}",
-        '{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}',
-        "[DONE]",
-    )
-    stack.provider.script(Answer(payloads=payloads))
-
-    ended = await stack.run_to_end(await stack.ask())
-
-    assert (ended.status, ended.error) == ("error", "tool_calls_unsupported")
-    assert stack.contents()[0] == "Looking."
-    assert len(stack.contents()) == 2
-
-
 async def test_pt15_an_answer_without_text_says_so(stack: Stack) -> None:
     """Silence would look like a hang."""
-    stack.provider.script(Answer(finish_reason="length"))
+    stack.provider.script(*(Answer(finish_reason="length") for _ in range(3)))
 
     ended = await stack.run_to_end(await stack.ask())
 

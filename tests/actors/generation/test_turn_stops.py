@@ -67,11 +67,13 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_turn_as_stopped(
 
 async def test_pt131_a_stop_flushes_what_was_written_and_waits_for_no_more(stack: Stack) -> None:
     """The flush that a graceful stop owes."""
-    gate = asyncio.Event()
-    stack.provider.script(Answer(pieces=("One.\nHel", "lo wor", "ld"), gates={2: gate}))
+    second, never = asyncio.Event(), asyncio.Event()
+    pieces = ("One.\nHel", "lo wor", "ld")
+    stack.provider.script(Answer(pieces=pieces, gates={1: second, 2: never}))
     start = await stack.ask()
     running = stack.run(start)
     await stack.until(start.turn_id, Receipt)
+    second.set()
     await stack.until(start.turn_id, RawChunk, 2)
 
     await stack.stop(start)
