@@ -21,6 +21,10 @@ class RouterSettings(Struct, frozen=True, kw_only=True):
     """Who the bot can be, at least one; the first is the main persona, the others are alters."""
     turn_settings: TurnSettings
     """Settings of a turn."""
+    is_shuffled: bool = False
+    """Whether a model drawn for each turn is asked first, the others after it in their order."""
+    tools: tuple[str, ...] = ()
+    """The tools that models may call, by name."""
     history_limit: int = 30
     """Most messages of the channel's past to give to the model."""
     recover_within_seconds: float = 300.0

@@ -17,10 +17,10 @@ from msgspec import Struct
 from actors.generation.start import StartTurn
 from actors.guild_configurations import Changed, GuildConfigurations
 from actors.ports import Clock, LogPort
+from actors.router_memory import Memory, learn, scan
 from actors.router_settings import Identities, RouterSettings
 from actors.rules.configuration import Change, Refused, named
 from actors.warm_pool import HostLostError, WarmPool
-from actors.whole_log import fold_log
 from events.base import (
     Appended,
     ChannelId,
@@ -31,19 +31,17 @@ from events.base import (
     TurnId,
     UserId,
     channel_stream,
+    turn_stream,
 )
-from events.codec import append_of, kind_of
+from events.codec import append_of
+from events.generation import ToolCalled
 from events.turn import (
     StopKind,
     StopRequested,
     TriggerDropped,
     TriggerReceived,
-    TurnEnded,
-    TurnRecovered,
-    TurnStarted,
     TurnStatus,
 )
-from projections import open_turns
 from projections.guilds import Guild, Guilds, personas_of, settings_of
 from projections.open_turns import OpenTurn
 from projections.waiting import Waiting
@@ -56,12 +54,6 @@ TAKEOVERS: Final = 5
 """How often a turn is taken over before it is left to the next start of the router."""
 SEEN_LIMIT: Final = 50_000
 """Trigger ids kept to tell a repeat; the gateway repeats within minutes."""
-
-SCAN_KINDS: Final = tuple(
-    kind_of(event)
-    for event in (TriggerReceived, TriggerDropped, TurnStarted, TurnRecovered, TurnEnded)
-)
-"""What tells which turns are open and which triggers wait."""
 
 Accepted = Literal["started", "queued", "duplicate", "queue_full", "draining"]
 """What became of a trigger."""
@@ -110,6 +102,7 @@ class TurnRouter:
         self._guilds = GuildConfigurations(log, clock, settings.personas)
         self._channels: dict[ChannelId, _Channel] = {}
         self._seen: dict[TriggerId, None] = {}
+        self._memory = Memory()
         self._ready = asyncio.Event()
         self._draining = False
         self._closing = False
@@ -120,7 +113,7 @@ class TurnRouter:
         """Take up what the log leaves open; triggers wait until this is done."""
         await self._pool.warm()
         await self._guilds.load()
-        left = await fold_log(self._log, open_turns.evolve, open_turns.initial(), SCAN_KINDS)
+        left, self._memory = await scan(self._log)
         for number in sorted(int(one) for part in left.seen.parts for one in part)[-SEEN_LIMIT:]:
             self._remember(TriggerId(str(number)))
         for turn in left.turns.values():
@@ -148,13 +141,22 @@ class TurnRouter:
         return await self._admit(queued)
 
     async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
-        """Stop the channel's running turn; return its id, None where nothing runs."""
+        """Stop the channel's running turn; return its id, None where nothing runs.
+
+        A `kill` empties the channel's queue too.
+        """
         await self._ready.wait()
         channel = self._channels.get(channel_id)
         if channel is None or channel.running is None:
             return None
+        turn_id = channel.running.start.turn_id
+        waiting = list(channel.queue) if kind == "kill" else []
+        for one in waiting:
+            channel.queue.remove(one)
         await self._request_stop(channel.running, requester, kind)
-        return channel.running.start.turn_id if channel.running else None
+        for one in waiting:
+            await self._drop(one.trigger, "killed")
+        return turn_id
 
     async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
         """Change what a guild has set, and return once it holds for every turn that starts."""
@@ -231,14 +233,21 @@ class TurnRouter:
         channel.queue.appendleft(queued)
         running = channel.running
         assert running is not None
-        if "follow_up" not in running.stops:
+        if not await self._uses_tools(running) and "follow_up" not in running.stops:
             channel.follow_ups += 1
             await self._request_stop(running, str(author), "follow_up")
         for one in superseded:
             await self._drop(one.trigger, "superseded")
 
+    async def _uses_tools(self, running: _Running) -> bool:
+        """Return whether the turn has called tools: what they did is not thrown away."""
+        stream = await self._log.read(turn_stream(running.start.turn_id))
+        return any(isinstance(one.event, ToolCalled) for one in stream)
+
     async def _drop(
-        self, trigger: TriggerReceived, reason: Literal["expired", "queue_full", "superseded"]
+        self,
+        trigger: TriggerReceived,
+        reason: Literal["expired", "queue_full", "superseded", "killed"],
     ) -> None:
         dropped = TriggerDropped(trigger_id=trigger.trigger_id, reason=reason)
         await self._append(trigger.channel_id, trigger.guild_id, dropped)
@@ -275,6 +284,10 @@ class TurnRouter:
             settings=settings_of(guild, settings.turn_settings, speaker.name),
             seed=self._identities.seed(),
             history_limit=settings.history_limit,
+            is_shuffled=settings.is_shuffled,
+            tools=settings.tools,
+            keys=self._memory.keys,
+            notes=self._memory.notes.of(trigger.channel_id),
             waiting=tuple(
                 one.trigger.message_id
                 for one in channel.queue
@@ -316,6 +329,7 @@ class TurnRouter:
             await self._pool.forget(host)
             return "replaced"
         await self._pool.release(host)
+        self._memory = learn(self._memory, start.channel_id, result)
         return result.status
 
     def _next(self, channel: _Channel) -> None:

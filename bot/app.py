@@ -112,6 +112,8 @@ def runtime_spec(
                 system_prompt=chat.system_prompt,
                 personas=tuple(one.persona() for one in settings.personas),
                 turn_settings=chat.turn_settings(),
+                is_shuffled=chat.shuffle_models,
+                tools=chat.tools,
                 history_limit=chat.history_messages,
                 recover_within_seconds=chat.recover_within,
             ),
@@ -131,13 +133,15 @@ def runtime_spec(
 def _route(settings: Settings, name: str) -> ModelRoute:
     provider_name, model = part_model(name)
     provider = settings.providers[provider_name]
+    keys = tuple(key.reveal() for key in provider.api_keys)
     return ModelRoute(
         provider=provider_name,
         kind=provider.kind,
         base_url=provider.base_url,
-        api_key=provider.api_keys[0].reveal() if provider.api_keys else "",
+        api_key=keys[0] if keys else "",
         model=model,
         gate=Policy(allow_private=provider.allow_private) if is_gated(provider.kind) else None,
+        keys=keys,
     )
 
 

@@ -18,7 +18,7 @@ from actors.errors import FailureError
 from bot import notices
 from bot.commands.config import include_config
 from bot.commands.persona import include_persona
-from bot.commands.stop import stop_command
+from bot.commands.stop import kill_command, stop_command
 from bot.guild_settings import GuildSettings
 from bot.images import ImageStore
 from bot.settings import Settings
@@ -73,6 +73,7 @@ class Gateway:
         self._client = arc.GatewayClient(self._bot)
         self._client.set_error_handler(_apologize)
         self._client.include(stop_command(triggers))
+        self._client.include(kill_command(triggers))
         include_config(self._client, guilds)
         images = ImageStore(settings.log.directory, settings.discord.api_url)
         personas = include_persona(self._client, guilds, images)

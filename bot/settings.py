@@ -91,6 +91,14 @@ class ChatSettings(TurnSettings, frozen=True, kw_only=True):
     """`provider/model`; the first slash parts them."""
     fallbacks: tuple[str, ...] = ()
     """Models tried in order when `model` fails."""
+    shuffle_models: bool = False
+    """Ask one of `model` and `fallbacks` first that is drawn for each answer."""
+    tools: tuple[Literal["current_time", "search_history", "pin_note"], ...] = (
+        "current_time",
+        "search_history",
+        "pin_note",
+    )
+    """What models may call; none: they are not told of any."""
     send_message_limit: Count = 0
     """Most messages a turn may post; 0 is no limit."""
     system_prompt: str = (

@@ -15,7 +15,7 @@ _OWING: Final[frozenset[StopKind]] = frozenset(("stop", "operator", "shutdown"))
 def owes_flush(stop: StopKind) -> bool:
     """Return whether a stop of this kind lets the turn say what it has already written.
 
-    A follow-up does not: its author has moved on.
+    A follow-up does not: its author has moved on. Nor does a kill.
     """
     return stop in _OWING
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from actors.cluster.adapters import ActorName, RayLogEndpoint, RaySender
 from actors.cluster.spawning import RaySpawner
+from actors.generation.limits import TurnLimits
 from actors.generation.start import StartTurn, TurnResult
 from actors.generation.turn import Turn
 from actors.generation.world import Notices, World
@@ -19,6 +20,8 @@ from actors.log_client import LogClient
 from actors.ports import Clock
 from actors.router_settings import Identities, RouterSettings
 from actors.rules.configuration import Change, Refused
+from actors.tools.builtin import BUILTIN
+from actors.tools.registry import ToolRegistry
 from actors.transport import AiohttpTransport
 from actors.turn_router import Accepted, Load, TurnRouter
 from actors.warm_pool import PoolLimits, WarmPool
@@ -36,8 +39,8 @@ class TurnSpec(Struct, frozen=True, kw_only=True):
     """The bot's own words."""
     code_version: str
     """Version of the code at hand."""
-    idle_timeout_seconds: float = 300.0
-    """Longest silence of a provider."""
+    limits: TurnLimits = TurnLimits()
+    """Patience of turns."""
 
 
 class ChannelTurnHost:
@@ -55,10 +58,12 @@ class ChannelTurnHost:
             self._world = World(
                 log=LogClient(RayLogEndpoint(self._log), spec.clock),
                 sender=RaySender(self._sender, spec.clock),
-                transport=AiohttpTransport(read_timeout_seconds=spec.idle_timeout_seconds),
+                transport=AiohttpTransport(),
                 clock=spec.clock,
                 notices=spec.notices,
                 code_version=spec.code_version,
+                tools=ToolRegistry(BUILTIN),
+                limits=spec.limits,
             )
         return os.getpid()
 

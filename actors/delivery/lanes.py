@@ -6,6 +6,7 @@ from actors.delivery.attempts import Attempts, Key
 from actors.ports import SendRequest, SendResult
 from events.base import TurnId
 from events.turn import StopRequested
+from projections.stops import owes_flush
 
 
 class TurnLane:
@@ -23,13 +24,13 @@ class TurnLane:
         self.lock = asyncio.Lock()
 
     def signal(self, request: SendRequest) -> asyncio.Event:
-        """Return what keeps the message back: any stop, or for what is owed a follow-up alone."""
+        """Return what keeps the message back: any stop; for what is owed, one that owes nothing."""
         return self.superseded if request.owed else self.stopped
 
     def stop(self, stop: StopRequested) -> None:
         """Take a stop that names the turn."""
         self.stopped.set()
-        if stop.stop == "follow_up":
+        if not owes_flush(stop.stop):
             self.superseded.set()
 
 

@@ -50,10 +50,22 @@ class Dialogue:
                 context = _shortened(context, DROPPED_PER_RETRY * self._empty)
 
     async def go_on(
-        self, left: Sequence[FunctionCall], context: Sequence[ContextItem]
+        self, left: Sequence[FunctionCall], first_flush: int, context: Sequence[ContextItem]
     ) -> TurnStatus:
-        """Bring the tool calls of a turn taken over to their end, then run it on."""
-        await self._turn.until_interrupted(self._tools.go_on(left))
+        """Bring the tool calls of a turn taken over to their end, then run it on.
+
+        Args:
+            left: Calls of the last response that were not yet made.
+            first_flush: The first flush of that response's text.
+            context: The conversation.
+        """
+        turn, past = self._turn, self._tools.exchanges
+        if left and (not past or past[-1].request != turn.requests):
+            text = turn.deliverer.text_of(range(first_flush, turn.answer.flushes + 1))
+            work = self._tools.run(turn.requests, text, left, None)
+        else:
+            work = self._tools.go_on(left)
+        await turn.until_interrupted(work)
         ended = await self._after_tools()
         return ended or await self.run("tool", context)
 

@@ -59,6 +59,8 @@ class Takeover(Struct, frozen=True, kw_only=True):
     """What tools did so far, oldest first."""
     uncalled: tuple[FunctionCall, ...]
     """Calls of the last response that were not yet made."""
+    first_flush: int
+    """The first flush, on record or to come, of the last response's text."""
     closed: tuple[Closed, ...]
     """The requests that were closed."""
     notes: tuple[NotePinned, ...]
@@ -142,6 +144,7 @@ async def _claim(
         superseded=rebuilt.superseded,
         exchanges=tuple(exchanges(events)),
         uncalled=uncalled(events),
+        first_flush=_first_flush(events),
         closed=tuple(
             Closed(request=one.event, at=one.recorded_at)
             for one in history
@@ -182,6 +185,15 @@ def _text_of(events: Sequence[Event], rebuilt: Rebuilt) -> _Text:
         on_record=len(on_record),
         lost=rebuilt.received - flushed - withheld,
     )
+
+
+def _first_flush(events: Sequence[Event]) -> int:
+    before = 0
+    flushes = 0
+    for event in events:
+        flushes += isinstance(event, Flush)
+        before = flushes if isinstance(event, RequestOpened) else before
+    return before + 1
 
 
 def _notes_of(start: StartTurn, past: Sequence[Recorded]) -> Iterator[NotePinned]:

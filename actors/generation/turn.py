@@ -165,7 +165,9 @@ class Turn:
         context = None if self._turn.is_interrupted else await self._context()
         if context is None:
             return await self._endings.interrupted()
-        return await self._dialogue(found.exchanges).go_on(found.uncalled, context)
+        return await self._dialogue(found.exchanges).go_on(
+            found.uncalled, found.first_flush, context
+        )
 
     async def _deliver(self, found: Takeover, how: Literal["final", "tool_call"]) -> None:
         for flush in found.flushes:

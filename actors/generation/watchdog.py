@@ -29,8 +29,12 @@ class Watchdog:
 
     def progress(self) -> None:
         """Begin the wait anew."""
-        self.phase = "idle"
         self._deadline = self._clock.monotonic() + self._limits.idle_seconds
+        if self.phase == "first_token" and self._timer is not None:
+            # The timer sleeps until the first deadline, which may be later than the one of now.
+            self._timer.cancel()
+            self._timer = asyncio.create_task(self._watch())
+        self.phase = "idle"
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.current_task()

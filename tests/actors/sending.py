@@ -1,9 +1,9 @@
 """Messages to send, and what an earlier life of a sender left on record."""
 
 from actors.ports import Draft, NotPosted, SendRequest
-from events.base import ChannelId, MessageId, Scope, TurnId, delivery_stream
+from events.base import ChannelId, Event, MessageId, Scope, TurnId, delivery_stream
 from events.codec import append_of
-from events.delivery import SendAttempt, SendFailed
+from events.delivery import SendAttempt
 from tests.actors.delivery.fakes import CHANNEL, TURN, LogFace
 
 LOST = NotPosted(outcome="unconfirmed", reason="timeout", tries=1)
@@ -33,7 +33,7 @@ def request(
     )
 
 
-async def record(log: LogFace, *events: SendAttempt | SendFailed, after: int = 0) -> None:
+async def record(log: LogFace, *events: Event, after: int = 0) -> None:
     """Write what an earlier life of the sender recorded."""
     await log.append(
         append_of(

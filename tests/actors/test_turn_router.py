@@ -25,6 +25,8 @@ from events.base import (
     turn_stream,
 )
 from events.codec import append_of
+from events.generation import FunctionCall, ProviderFault, RequestClosed, ToolCalled
+from events.notes import NotePinned
 from events.settings import Persona
 from events.turn import (
     StopRequested,
@@ -262,6 +264,55 @@ async def test_b34_a_stop_names_the_running_turn_and_no_other(scene: Scene) -> N
     stop = StopRequested(turn_id=first.turn_id, requester="7", stop="stop")
     assert await scene.events(StopRequested) == [stop]
     assert await scene.router.stop(ChannelId(9), "7", "stop") is None
+
+
+async def test_pt154_a_follow_up_while_tools_run_only_waits_at_the_front(scene: Scene) -> None:
+    """What tools have done is not thrown away; the message is answered next."""
+    await scene.router.trigger(trigger(1))
+    first = await scene.stage.turn(1)
+    called = ToolCalled(call=1, request=1, function=FunctionCall(name="look_up"))
+    await scene.write(turn_stream(first.turn_id), called, turn=first.turn_id)
+    await scene.router.trigger(trigger(2, author=8))
+
+    await scene.router.trigger(trigger(3))
+
+    assert await scene.events(StopRequested) == []
+    scene.stage.end(first)
+    assert (await scene.stage.turn(2)).trigger.trigger_id == "3"
+
+
+async def test_p139_a_kill_stops_the_turn_and_empties_the_queue(scene: Scene) -> None:
+    """Whoever kills wants quiet, not the next answer."""
+    for number in (1, 2, 3):
+        await scene.router.trigger(trigger(number, author=number))
+    first = await scene.stage.turn(1)
+
+    assert await scene.router.stop(CHANNEL, "7", "kill") == first.turn_id
+
+    stop = StopRequested(turn_id=first.turn_id, requester="7", stop="kill")
+    assert await scene.events(StopRequested) == [stop]
+    assert await scene.events(TriggerDropped) == [
+        TriggerDropped(trigger_id=TriggerId(str(number)), reason="killed") for number in (2, 3)
+    ]
+    scene.stage.end(first, "stopped_by_user")
+    await scene.router.trigger(trigger(4))
+    assert (await scene.stage.turn(2)).trigger.trigger_id == "4"
+
+
+async def test_what_the_log_says_of_keys_and_notes_reaches_the_next_turn(idle: Scene) -> None:
+    """A restart changes neither which keys rest nor what a channel's models have noted."""
+    fault = ProviderFault(type="rate_limit", code="429", retryable=True)
+    closed = RequestClosed(request=1, end="done", error=fault, provider="main", key=1)
+    note = NotePinned(turn_id=fresh(900), call=1, note="Ann likes tea.", by="Ann")
+    await idle.write(turn_stream(fresh(900)), closed, turn=fresh(900))
+    await idle.write(channel_stream(CHANNEL), note)
+    await idle.router.start()
+
+    await idle.router.trigger(trigger(1))
+
+    start = await idle.stage.turn(1)
+    assert start.notes == ("Ann likes tea.",)
+    assert start.keys.states["main", 1].rests_until is not None
 
 
 async def test_a_turn_whose_actor_is_lost_is_taken_over_at_the_next_epoch(scene: Scene) -> None:

@@ -268,6 +268,17 @@ async def test_stop_is_answered_at_once_and_in_private(
 
 
 @pytest.mark.usefixtures("gateway")
+async def test_p139_kill_is_a_command_of_its_own(
+    discord: LoopbackDiscord, channel: Channel, ada: User, triggers: FakeTriggers
+) -> None:
+    """It drops what a stop would still say."""
+    response = await (await discord.command(ada, channel, "kill")).response
+
+    assert response.content == notices.STOPPED
+    assert triggers.stops == [(channel.id, str(ada.id), "kill")]
+
+
+@pytest.mark.usefixtures("gateway")
 async def test_stop_works_in_direct_messages(
     discord: LoopbackDiscord, ada: User, triggers: FakeTriggers
 ) -> None:

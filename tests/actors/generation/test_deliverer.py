@@ -38,6 +38,12 @@ class PromptSender:
         """Never called here."""
         raise AssertionError(turn_id, scope, epoch)
 
+    async def retract(
+        self, turn_id: TurnId, scope: Scope, epoch: int, attempts: tuple[int, ...]
+    ) -> list[SendResult]:
+        """Never called here."""
+        raise AssertionError(turn_id, scope, epoch, attempts)
+
     async def typing(self, channel_id: ChannelId) -> None:
         """Show nothing."""
 

@@ -13,8 +13,16 @@ from bot.loopback.script import Answer, say
 from events.base import Event, turn_stream
 from events.codec import append_of
 from events.delivery import Receipt, SendAttempt
-from events.generation import Chunk, Flush, ProcessedChunk, RawChunk, RequestOpened
+from events.generation import (
+    Chunk,
+    Flush,
+    ProcessedChunk,
+    RawChunk,
+    RequestClosed,
+    RequestOpened,
+)
 from events.turn import TurnEnded, TurnRecovered, TurnStarted
+from tests.actors.generation.tooling import Bench, calling, results
 from tests.stack import Stack
 
 
@@ -265,3 +273,133 @@ async def test_every_takeover_says_what_it_found_and_decided(stack: Stack) -> No
     events = await stack.events(start.turn_id)
     (recovered,) = [one for one in events if isinstance(one, TurnRecovered)]
     assert (recovered.epoch, recovered.decision) == (1, "deliver_rest")
+
+
+async def test_a_turn_lost_while_its_tool_ran_tells_the_model_that_nobody_knows(
+    stack: Stack,
+) -> None:
+    """A tool's effect is no more repeated than a message."""
+    bench = Bench()
+    stack.tools = bench.registry()
+    stack.provider.script(calling(("slow", "{}"), text=("Wait.",)), say("I can't tell."))
+    start = await stack.ask(tools=("slow",))
+    running = stack.run(start)
+    await bench.started.wait()
+    await stack.kill_turns(running)
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, bench.ran) == ("completed", ["slow"])
+    assert stack.contents() == ["Wait.", "I can't tell."]
+    assert await results(stack, start.turn_id) == [("slow", "lost", "process_lost")]
+    told = stack.provider.requests[-1].body["messages"][-1]
+    assert (told["role"], told["tool_call_id"]) == ("tool", "call_0")
+    assert "nobody knows" in told["content"]
+
+
+async def test_an_idempotent_tool_of_a_lost_turn_runs_again(stack: Stack) -> None:
+    """Looking twice does no harm, and the model gets its answer."""
+    bench = Bench()
+    stack.tools = bench.registry(is_idempotent=True)
+    stack.provider.script(calling(("slow", "{}")), say("It is done."))
+    start = await stack.ask(tools=("slow",))
+    running = stack.run(start)
+    await bench.started.wait()
+    await stack.kill_turns(running)
+    bench.release.set()
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, bench.ran) == ("completed", ["slow", "slow"])
+    assert await results(stack, start.turn_id) == [("slow", "completed", "")]
+
+
+async def test_a_turn_lost_between_two_requests_goes_on_with_the_results_on_record(
+    stack: Stack,
+) -> None:
+    """What was said and done before stands; only the model is asked anew."""
+    bench = Bench()
+    stack.tools = bench.registry()
+    gate = asyncio.Event()
+    call = calling(("echo", '{"word":"x"}'), text=("Wait.",))
+    stack.provider.script(call, Answer(pieces=("never",), gates={0: gate}), say("It is x."))
+    start = await stack.ask(tools=("echo",))
+    running = stack.run(start)
+    await stack.until(start.turn_id, RequestOpened, 2)
+    await stack.kill_turns(running)
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, bench.ran) == ("completed", ["x"])
+    assert stack.contents() == ["Wait.", "It is x."]
+    second, third = (one.body["messages"] for one in stack.provider.requests[1:])
+    assert second == third
+    events = await stack.events(start.turn_id)
+    assert [one.decision for one in events if isinstance(one, TurnRecovered)] == ["go_on"]
+
+
+async def test_calls_that_a_lost_turn_had_received_and_not_made_are_made(stack: Stack) -> None:
+    """The response is in the log; asking for it again would cost twice."""
+    bench = Bench()
+    stack.tools = bench.registry()
+    stack.discord.fail(Fault(action="hang", when="after"))
+    call = calling(("echo", '{"word":"x"}'), text=("Wait.",))
+    stack.provider.script(call, say("It is x."))
+    start = await stack.ask(tools=("echo",))
+    running = stack.run(start)
+    await stack.until(start.turn_id, RequestClosed)
+    await stack.discord.until(lambda: stack.discord.held == 1)
+    await stack.kill_turns(running)
+    taking_over = asyncio.create_task(take_over(stack, start))
+    await asyncio.sleep(0)
+    stack.discord.release()
+
+    ended = await taking_over
+
+    assert (ended.status, bench.ran, ended.requests) == ("completed", ["x"], 2)
+    assert stack.contents() == ["Wait.", "It is x."]
+
+
+async def test_text_of_a_later_request_is_delivered_after_what_tools_had_said(
+    stack: Stack,
+) -> None:
+    """An answer that had begun is not asked for again."""
+    bench = Bench()
+    stack.tools = bench.registry()
+    call = calling(("echo", '{"word":"x"}'), text=("Wait.",))
+    stack.provider.script(call, Answer(pieces=("It is", " x"), gates={1: asyncio.Event()}))
+    start = await stack.ask(tools=("echo",))
+    running = stack.run(start)
+    await stack.until(start.turn_id, RequestOpened, 2)
+    await stack.until(start.turn_id, RawChunk, 2)
+    await stack.kill_turns(running)
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, stack.contents()) == ("recovered", ["Wait.", "It is"])
+
+
+async def test_what_a_failed_request_had_posted_is_no_part_of_a_recovered_answer(
+    stack: Stack,
+) -> None:
+    """It was withdrawn, and must not come back."""
+    gate = asyncio.Event()
+    payloads = (
+        '{"choices":[{"index":0,"delta":{"content":"One.\\nTw"}}]}',
+        '{"error":{"message":"overloaded","code":503}}',
+    )
+    stack.provider.script(
+        Answer(payloads=payloads, gates={1: gate}),
+        Answer(pieces=("Whole.\nHa", "lf"), gates={1: asyncio.Event()}),
+    )
+    start = msgspec.structs.replace(await stack.ask(), models=(stack.route(), stack.route()))
+    running = stack.run(start)
+    await stack.until(start.turn_id, Receipt)
+    gate.set()
+    await stack.until(start.turn_id, Receipt, 2)
+    await stack.kill_turns(running)
+
+    ended = await take_over(stack, start)
+
+    assert (ended.status, stack.contents()) == ("recovered", ["Whole.", "Ha"])
+    assert ended.withheld["superseded"] == len("One.Tw")

@@ -84,6 +84,22 @@ async def test_pt131_a_stop_flushes_what_was_written_and_waits_for_no_more(stack
     assert (ended.status, ended.stop_reason) == ("stopped_by_user", "stop")
 
 
+async def test_pt145_a_kill_flushes_nothing(stack: Stack) -> None:
+    """The fifty characters in the buffer never appear."""
+    gate = asyncio.Event()
+    stack.provider.script(Answer(pieces=("One.\n" + "x" * 50, "never"), gates={1: gate}))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, Receipt)
+
+    await stack.stop(start, "kill")
+    await running
+
+    ended = await stack.end_of(start.turn_id)
+    assert (ended.status, ended.stop_reason) == ("stopped_by_user", "kill")
+    assert (stack.contents(), ended.withheld["stop"]) == (["One."], 50)
+
+
 async def test_pt132_a_follow_up_flushes_nothing(stack: Stack) -> None:
     """Whoever writes on no longer wants the old answer."""
     gate = asyncio.Event()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actors.generation.start import StartTurn
 from actors.tools.registry import ToolError, ToolRegistry, tool
-from bot.loopback.script import Answer
+from bot.loopback.script import Answer, Body
 from events.base import TurnId
 from events.generation import ToolCalled, ToolReturned
 from tests.stack import Stack
@@ -22,7 +22,7 @@ def calling(
     ]
     deltas = [*({"content": one} for one in text), {"tool_calls": made}]
     payloads = [json.dumps({"choices": [{"index": 0, "delta": one}]}) for one in deltas]
-    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": finish_reason}]}
+    last: Body = {"choices": [{"index": 0, "delta": {}, "finish_reason": finish_reason}]}
     return Answer(payloads=(*payloads, json.dumps(last), "[DONE]"))
 
 

@@ -8,7 +8,7 @@ from actors.ports import NotSent, SendResult, Sent
 from actors.rules.recovery import Wreck, decide_recovery
 from events.base import Event, MessageId, Position
 from events.delivery import COMPONENTS_REFUSED, Outcome
-from events.generation import Chunk, ProcessedChunk
+from events.generation import Chunk, FunctionCall, ProcessedChunk, RequestOpened, ToolCalled
 from events.turn import RecoveryDecision, TurnRecovered
 from projections.stops import Stop
 
@@ -20,6 +20,18 @@ UNBUTTONED = NotSent(
     flush=1, piece=0, attempt=1, outcome="definite_refusal", reason=COMPONENTS_REFUSED
 )
 STOP = Stop(position=Position(9), requester="7", stop="stop")
+OPENED = RequestOpened(
+    request=1,
+    provider="main",
+    kind_of_provider="openai",
+    model="m",
+    attempt="first",
+    url="",
+    body="",
+)
+MADE = FunctionCall(name="look_up")
+CALL = ProcessedChunk(request=1, chunks=(Chunk(type="function_call", function_call=MADE),))
+CALLED = ToolCalled(call=1, request=1, function=MADE)
 AGAIN = TurnRecovered(epoch=1, found="no chunk received", decision="run_again")
 
 
@@ -42,6 +54,15 @@ def failed(outcome: Outcome) -> NotSent:
         pytest.param((EMPTY,), (), None, 1, "run_again", id="role-only-chunk-is-no-text"),
         pytest.param((), (), None, 301, "expire", id="old-without-a-chunk"),
         pytest.param((AGAIN, AGAIN), (), None, 1, "give_up", id="third-try"),
+        pytest.param((OPENED, CALL), (SENT,), None, 1, "go_on", id="called-and-not-made"),
+        pytest.param((OPENED, CALL, CALLED), (), None, 1, "go_on", id="tool-was-running"),
+        pytest.param((OPENED, CALL, CALLED, OPENED), (), None, 1, "go_on", id="not-yet-answered"),
+        pytest.param(
+            (OPENED, CALL, CALLED, OPENED, TEXT), (), None, 1, "deliver_rest", id="answered"
+        ),
+        pytest.param((OPENED, CALL, CALLED), (), None, 301, "deliver_rest", id="old-among-tools"),
+        pytest.param((OPENED, CALLED, AGAIN, AGAIN), (), None, 1, "deliver_rest", id="third-go"),
+        pytest.param((OPENED, TEXT, OPENED), (), None, 1, "run_again", id="failed-and-superseded"),
     ],
 )
 def test_the_log_alone_decides_what_becomes_of_a_lost_turn(
