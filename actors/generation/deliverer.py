@@ -101,7 +101,10 @@ class Deliverer:
             self._task = asyncio.create_task(self._run())
 
     def recall(
-        self, flushes: Iterable[Flush], results: Sequence[SendResult], superseded: Collection[int]
+        self,
+        flushes: Iterable[Flush],
+        results: Sequence[SendResult],
+        superseded: Collection[int] = (),
     ) -> None:
         """Take up a turn where its log leaves it.
 

@@ -144,7 +144,7 @@ class ChatReader:
         fault = None if self._is_concluded else errors.of_end(end)
         if fault is not None:
             return self._emit("", (), None, Chunk(type="error", error=fault))
-        return self._emit("", (), None, self._conclude("eof" if end == "eof" else "stop"))
+        return self._emit("", (), None, *self._conclude("eof" if end == "eof" else "stop"))
 
     def _read(self, payload: str) -> list[Chunk]:
         payload = payload.strip()
@@ -185,15 +185,15 @@ class ChatReader:
             last = self._fault("api_error", "oversized_event", is_retryable=False)
             return self._emit(text, thoughts, usage, last)
         if reason is not None:
-            return self._emit(text, thoughts, usage, self._conclude(reason))
+            return self._emit(text, thoughts, usage, *self._conclude(reason))
         if text or thoughts or usage is not None:
             return self._introduce([Chunk(type="text", text=text, thoughts=thoughts, usage=usage)])
         return []
 
     def _emit(
-        self, text: str, thoughts: tuple[Thought, ...], usage: Usage | None, last: Chunk | None
+        self, text: str, thoughts: tuple[Thought, ...], usage: Usage | None, *last: Chunk
     ) -> list[Chunk]:
-        """Return the text, with what halves were held, and then the last word.
+        """Return the text, with what halves were held, and then the last words.
 
         Thoughts stand with the text where there is one; usage always stands last.
         """
@@ -202,27 +202,30 @@ class ChatReader:
         if lost:
             thoughts = (*thoughts, Thought(content=lost))
         chunks: list[Chunk] = []
-        if text or (last is None and (thoughts or usage is not None)):
+        if text or (not last and (thoughts or usage is not None)):
             chunks.append(Chunk(type="text", text=text, thoughts=thoughts))
             thoughts = ()
-        if last is not None:
-            chunks.append(replace(last, thoughts=thoughts))
+        for one in last:
+            chunks.append(replace(one, thoughts=thoughts))
+            thoughts = ()
         if usage is not None:
             chunks[-1] = replace(chunks[-1], usage=usage)
         return self._introduce(chunks)
 
-    def _conclude(self, reason: str) -> Chunk | None:
-        """Return what a finish reason means; None where the answer had its last word already."""
+    def _conclude(self, reason: str) -> list[Chunk]:
+        """Return what a finish reason means; nothing where the answer had its last word already."""
         if self._is_concluded:
-            return None
+            return []
         self._is_concluded = True
         if reason in _FINISH_FAULTS:
             kind, code, is_retryable = _FINISH_FAULTS[reason]
-            return replace(self._fault(kind, code, is_retryable=is_retryable), finish_reason=reason)
-        call = self._calls.take()
-        if call is not None:
-            return Chunk(type="function_call", function_call=call, finish_reason=reason)
-        return Chunk(type="done", finish_reason=reason)
+            fault = self._fault(kind, code, is_retryable=is_retryable)
+            return [replace(fault, finish_reason=reason)]
+        calls = [
+            Chunk(type="function_call", function_call=call, finish_reason=reason)
+            for call in self._calls.take()
+        ]
+        return calls or [Chunk(type="done", finish_reason=reason)]
 
     def _fault(self, kind: ErrorType, code: str, *, is_retryable: bool) -> Chunk:
         self._is_done = True

@@ -51,21 +51,18 @@ class ToolCalls:
         if is_object(legacy):
             self._add(0, legacy, "")
 
-    def take(self) -> FunctionCall | None:
-        """Return the call of the lowest named slot and forget all; None where none is named.
-
-        A turn makes one call at a time, so the calls beside it are not made.
-        """
-        named = [key for key, slot in self._slots.items() if slot.name]
-        if not named:
-            return None
-        slot = self._slots[min(named)]
+    def take(self) -> list[FunctionCall]:
+        """Return the calls of all named slots, the lowest first, and forget them."""
+        named = [slot for _, slot in sorted(self._slots.items()) if slot.name]
         self._slots.clear()
-        return FunctionCall(
-            name=clean(slot.name),
-            arguments=clean("".join(slot.arguments)) or "{}",
-            call_id=clean(slot.call_id) or None,
-        )
+        return [
+            FunctionCall(
+                name=clean(slot.name),
+                arguments=clean("".join(slot.arguments)) or "{}",
+                call_id=clean(slot.call_id) or None,
+            )
+            for slot in named
+        ]
 
     def _key(self, call: JsonObject) -> int:
         index = call.get("index")

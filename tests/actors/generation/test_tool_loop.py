@@ -60,6 +60,41 @@ async def test_p142_the_result_and_the_text_before_the_call_go_back_to_the_model
     assert [one.attempt for one in opened] == ["first", "tool"]
 
 
+async def test_parallel_calls_run_one_after_the_other_and_none_is_lost(
+    stack: Stack, bench: Bench
+) -> None:
+    """A model that asked for two things is told of two."""
+    calls = [("echo", '{"word":"a"}'), ("broken", "{}"), ("echo", '{"word":"b"}')]
+    stack.provider.script(calling(*calls), say("Both."))
+    start = await ask(stack)
+
+    ended = await stack.run_to_end(start)
+
+    assert (ended.status, bench.ran) == ("completed", ["a", "broken", "b"])
+    answered = [one["tool_call_id"] for one in sent(stack, 2)[1:]]
+    assert answered == ["call_0", "call_1", "call_2"]
+
+
+async def test_calls_behind_one_that_is_stopped_are_recorded_as_dropped(
+    stack: Stack, bench: Bench
+) -> None:
+    """An operator sees what the model still wanted."""
+    stack.provider.script(calling(("slow", "{}"), ("echo", '{"word":"b"}')))
+    start = await ask(stack)
+    running = stack.run(start)
+    await bench.started.wait()
+
+    await stack.stop(start)
+    await running
+
+    assert (await stack.end_of(start.turn_id)).status == "stopped_by_user"
+    assert bench.ran == ["slow"]
+    assert [one[:2] for one in await results(stack, start.turn_id)] == [
+        ("slow", "stopped"),
+        ("echo", "dropped"),
+    ]
+
+
 async def test_a_call_is_durable_before_its_tool_runs(stack: Stack, bench: Bench) -> None:
     """Whoever takes over has to know that it may have run."""
     stack.provider.script(calling(("slow", "{}")), say("Done."))

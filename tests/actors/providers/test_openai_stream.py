@@ -63,7 +63,7 @@ VECTORS: dict[str, tuple[list[str], list[object]]] = {
     "PT21": ([tc(1, "a", "search", X), cf("tool_calls")], [SEARCH]),
     "PT22": (
         [tc(0, "a", "search", X), tc(1, "b", "generate_image", '{"prompt":"y"}'), cf("tool_calls")],
-        [SEARCH],
+        [SEARCH, ("F", "generate_image", '{"prompt":"y"}')],
     ),
     "PT23": ([cf("tool_calls"), DONE], [("D", "tool_calls")]),
     "PT25": ([rc("plan"), c("Hi"), cf("stop")], [("T", ""), ("T", "Hi"), ("D", "stop")]),
@@ -136,7 +136,7 @@ VECTORS: dict[str, tuple[list[str], list[object]]] = {
     ),
     "P94-a-new-id-opens-a-new-slot": (
         [tc(None, "a", "search", X), tc(None, "b", "other", "{}"), cf("tool_calls")],
-        [SEARCH],
+        [SEARCH, ("F", "other", "{}")],
     ),
     "P94-a-late-name-in-parts": (
         [tc(0, "a", None, ""), tc(0, None, "sea", None), tc(0, None, "rch", X), cf("tool_calls")],

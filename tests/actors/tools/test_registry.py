@@ -111,7 +111,10 @@ def unannotated(word) -> str:  # noqa: ANN001 # pyright: ignore[reportMissingPar
     return word  # pyright: ignore[reportUnknownVariableType] - the point
 
 
-@pytest.mark.parametrize("function", [undocumented, unannotated, lambda: None])
+NO_TOOLS: list[Function] = [undocumented, unannotated, lambda: None]
+
+
+@pytest.mark.parametrize("function", NO_TOOLS)
 def test_a_function_that_can_not_be_described_is_no_tool(function: Function) -> None:
     """A fault of the operator's shows at the start, not in a conversation."""
     with pytest.raises(ValueError, match=r"tool|annotation"):
