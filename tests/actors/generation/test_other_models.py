@@ -110,23 +110,28 @@ async def test_pt160_what_a_failed_model_had_posted_is_withdrawn_newest_first(
     stack: Stack,
 ) -> None:
     """PT159, B27: two answers never stand side by side."""
-    stack.provider.script(FAILS_LATE, say("Whole."))
+    gate = asyncio.Event()
+    payloads = FAILS_LATE.payloads
+    assert payloads is not None
+    stack.provider.script(Answer(payloads=payloads, gates={1: gate}), say("Whole."))
     start = await ask(stack, model(stack, "a"), model(stack, "b"))
+    running = stack.run(start)
+    await stack.until(start.turn_id, Receipt, 2)
 
-    ended = await stack.run_to_end(start)
+    gate.set()
+    await running
 
-    assert stack.contents()[0] == "Whole."
-    assert len(stack.contents()) == 2
-    assert "a (`503`)" in stack.contents()[1]
+    ended = await stack.end_of(start.turn_id)
+    answer, notice = stack.contents()
+    assert answer == "Whole."
+    assert "a (`503`)" in notice
     assert (ended.status, ended.delivered_text, ended.messages) == ("completed", "Whole.", 1)
     assert ended.withheld["superseded"] == len("One.Two.Thr")
     events = await stack.events(start.turn_id)
-    retractions = [one for one in events if isinstance(one, Retraction)]
-    posted = sum(isinstance(one, Receipt) for one in events) - 2
-    newest_first = tuple(range(posted, 0, -1))
-    assert [(one.attempts, one.is_done) for one in retractions] == (
-        [(newest_first, False), (newest_first, True)] if posted else []
-    )
+    assert [one for one in events if isinstance(one, Retraction)] == [
+        Retraction(attempts=(2, 1)),
+        Retraction(attempts=(2, 1), is_done=True),
+    ]
 
 
 async def test_b27_text_that_discord_will_not_delete_ends_the_turn(stack: Stack) -> None:
