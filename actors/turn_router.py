@@ -14,6 +14,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from actors.channel_turns import Channel, Running
 from actors.generation.start import StartTurn
 from actors.guild_configurations import Changed, GuildConfigurations
 from actors.ports import Clock, LogPort
@@ -48,8 +49,6 @@ from projections.waiting import Waiting
 
 QUEUE_LIMIT: Final = 25
 """Triggers that may wait in one channel."""
-FOLLOW_UP_LIMIT: Final = 3
-"""Interrupts by the asker's own follow-ups in a row; the next one just waits."""
 TAKEOVERS: Final = 5
 """How often a turn is taken over before it is left to the next start of the router."""
 SEEN_LIMIT: Final = 50_000
@@ -70,19 +69,6 @@ class Load(Struct, frozen=True, kw_only=True):
     """Triggers that wait for their channel."""
 
 
-class _Running(Struct, kw_only=True):
-    start: StartTurn
-    task: asyncio.Task[None] | None = None
-    stops: set[StopKind]
-
-
-class _Channel(Struct, kw_only=True):
-    running: _Running | None = None
-    queue: deque[Waiting]
-    takeovers: deque[StartTurn]
-    follow_ups: int = 0
-
-
 class TurnRouter:
     """Locks, queues, stops and recovery of every channel."""
 
@@ -100,7 +86,7 @@ class TurnRouter:
         self._settings = settings
         self._identities = identities
         self._guilds = GuildConfigurations(log, clock, settings.personas)
-        self._channels: dict[ChannelId, _Channel] = {}
+        self._channels: dict[ChannelId, Channel] = {}
         self._seen: dict[TriggerId, None] = {}
         self._memory = Memory()
         self._ready = asyncio.Event()
@@ -205,7 +191,7 @@ class TurnRouter:
         if channel.running is None:
             self._begin(channel, queued)
             return "started"
-        if self._is_follow_up(channel, queued.trigger):
+        if channel.is_follow_up(queued.trigger):
             await self._interrupt(channel, queued)
             return "queued"
         if len(channel.queue) >= QUEUE_LIMIT:
@@ -214,18 +200,7 @@ class TurnRouter:
         channel.queue.append(queued)
         return "queued"
 
-    def _is_follow_up(self, channel: _Channel, trigger: TriggerReceived) -> bool:
-        assert channel.running is not None
-        answered = channel.running.start.trigger
-        return (
-            answered.author_id == trigger.author_id
-            and "command" not in (answered.trigger, trigger.trigger)
-            and answered.persona == trigger.persona
-            and channel.follow_ups < FOLLOW_UP_LIMIT
-            and not channel.running.stops - {"follow_up"}
-        )
-
-    async def _interrupt(self, channel: _Channel, queued: Waiting) -> None:
+    async def _interrupt(self, channel: Channel, queued: Waiting) -> None:
         """Let the newest message of the asker go next, in place of their earlier ones."""
         author = queued.trigger.author_id
         superseded = [one for one in channel.queue if one.trigger.author_id == author]
@@ -239,7 +214,7 @@ class TurnRouter:
         for one in superseded:
             await self._drop(one.trigger, "superseded")
 
-    async def _uses_tools(self, running: _Running) -> bool:
+    async def _uses_tools(self, running: Running) -> bool:
         """Return whether the turn has called tools: what they did is not thrown away."""
         stream = await self._log.read(turn_stream(running.start.turn_id))
         return any(isinstance(one.event, ToolCalled) for one in stream)
@@ -252,7 +227,7 @@ class TurnRouter:
         dropped = TriggerDropped(trigger_id=trigger.trigger_id, reason=reason)
         await self._append(trigger.channel_id, trigger.guild_id, dropped)
 
-    async def _request_stop(self, running: _Running, requester: str, kind: StopKind) -> None:
+    async def _request_stop(self, running: Running, requester: str, kind: StopKind) -> None:
         if kind in running.stops:
             return
         running.stops.add(kind)
@@ -262,12 +237,12 @@ class TurnRouter:
 
     # -- running -------------------------------------------------------------------------------
 
-    def _begin(self, channel: _Channel, queued: Waiting) -> None:
+    def _begin(self, channel: Channel, queued: Waiting) -> None:
         guild = self._guilds.of(queued.trigger.guild_id)
         self._run(channel, self._start_of(channel, queued, self._identities.turn_id(), guild))
 
     def _start_of(
-        self, channel: _Channel, queued: Waiting, turn_id: TurnId, guild: Guild
+        self, channel: Channel, queued: Waiting, turn_id: TurnId, guild: Guild
     ) -> StartTurn:
         settings, trigger = self._settings, queued.trigger
         personas = personas_of(guild, settings.personas)
@@ -296,13 +271,13 @@ class TurnRouter:
             recover_within_seconds=settings.recover_within_seconds,
         )
 
-    def _run(self, channel: _Channel, start: StartTurn) -> None:
-        running = _Running(start=start, stops=set())
+    def _run(self, channel: Channel, start: StartTurn) -> None:
+        running = Running(start=start, stops=set())
         channel.running = running
         self._idle.clear()
         running.task = asyncio.create_task(self._see_through(channel, running))
 
-    async def _see_through(self, channel: _Channel, running: _Running) -> None:
+    async def _see_through(self, channel: Channel, running: Running) -> None:
         """Run a turn to its end, taking it over when its actor is lost, `TAKEOVERS` times."""
         last_epoch = running.start.epoch + TAKEOVERS
         try:
@@ -332,7 +307,7 @@ class TurnRouter:
         self._memory = learn(self._memory, start.channel_id, result)
         return result.status
 
-    def _next(self, channel: _Channel) -> None:
+    def _next(self, channel: Channel) -> None:
         channel.running = None
         if self._closing:
             return
@@ -384,8 +359,8 @@ class TurnRouter:
 
     # -- shared --------------------------------------------------------------------------------
 
-    def _channel(self, channel_id: ChannelId) -> _Channel:
-        return self._channels.setdefault(channel_id, _Channel(queue=deque(), takeovers=deque()))
+    def _channel(self, channel_id: ChannelId) -> Channel:
+        return self._channels.setdefault(channel_id, Channel(queue=deque(), takeovers=deque()))
 
     def _remember(self, trigger_id: TriggerId) -> None:
         self._seen[trigger_id] = None
