@@ -4,7 +4,7 @@ Knows no event by name: the vocabulary stands in `turn`, `generation`, `delivery
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import ClassVar, NewType
 
 from msgspec import Struct
@@ -47,6 +47,14 @@ def channel_stream(channel_id: ChannelId) -> StreamId:
 def guild_stream(guild_id: GuildId) -> StreamId:
     """Return the stream of what a guild has set; the router is the only writer."""
     return StreamId(f"guild/{guild_id}")
+
+
+def budget_stream(payer: str, month: date) -> StreamId:
+    """Return the stream of what `payer` (`guild/<id>`, `user/<id>`) set aside and spent in a month.
+
+    Many write to it, each with `expected_seq`: the log's own check of it is what decides over caps.
+    """
+    return StreamId(f"budget/{payer}/{month:%Y-%m}")
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):

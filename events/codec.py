@@ -24,7 +24,7 @@ from events.generation import (
 )
 from events.notes import NotePinned
 from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
-from events.spending import UsageReport
+from events.spending import HoldOpened, HoldSettled, RequestDenied, UsageReport
 from events.turn import (
     StopObserved,
     StopRequested,
@@ -56,6 +56,9 @@ AnyEvent = (
     | ButtonDisabled
     | Retraction
     | UsageReport
+    | RequestDenied
+    | HoldOpened
+    | HoldSettled
     | PersonaDefined
     | PersonaRemoved
     | SettingChanged

@@ -22,7 +22,7 @@ from events.generation import (
 )
 from events.notes import NotePinned
 from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
-from events.spending import UsageReport
+from events.spending import HoldOpened, HoldSettled, RequestDenied, UsageReport
 from events.turn import (
     StopObserved,
     StopRequested,
@@ -41,6 +41,8 @@ Generation = RequestOpened | RawChunk | ProcessedChunk | RequestClosed | UsageRe
 """What a provider says."""
 ToolUse = ToolCalled | ToolReturned | NotePinned
 """What tools do for it."""
+Spending = RequestDenied | HoldOpened | HoldSettled
+"""Who pays for it."""
 Delivery = Flush | SendAttempt | Receipt | SendFailed | Retraction | ButtonDisabled
 """What becomes of it."""
 Configuration = PersonaDefined | PersonaRemoved | SettingChanged
@@ -93,6 +95,8 @@ def summary(event: Event) -> str:
         return _generation(known)
     if isinstance(known, ToolUse):
         return _tool_use(known)
+    if isinstance(known, Spending):
+        return _spending(known)
     if isinstance(known, Configuration):
         return _configuration(known)
     return _delivery(known)
@@ -213,12 +217,29 @@ def _chunk(chunk: Chunk) -> str:
 
 
 def _usage(event: UsageReport) -> str:
-    cost = "unknown" if event.cost_pico is None else f"{event.cost_pico / 10**12:.6f} USD"
+    cost = "unknown" if event.cost_pico is None else _dollars(event.cost_pico)
     tokens = (
         "unknown" if count is None else str(count)
         for count in (event.input_tokens, event.output_tokens)
     )
     return f"{event.measurement}: {' in, '.join(tokens)} out, cost {cost}"
+
+
+def _dollars(pico: int) -> str:
+    return f"{pico / 10**12:.6f} USD"
+
+
+def _spending(event: Spending) -> str:
+    match event:
+        case RequestDenied():
+            what = f"request {event.request} to {event.provider}/{event.model}"
+            return f"{what} denied by a {event.origin}: {event.code}"
+        case HoldOpened():
+            return f"{_dollars(event.estimate_pico)} set aside for {event.hold_id}"
+        case HoldSettled():
+            return f"{_dollars(event.spent_pico)} spent by {event.hold_id} ({event.basis})"
+        case _:
+            assert_never(event)
 
 
 def _delivery(event: Delivery) -> str:

@@ -51,7 +51,7 @@ from events.generation import (
 from events.notes import NotePinned
 from events.scene import Participant, Scene, ServerEmoji
 from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged, Sprite
-from events.spending import UsageReport
+from events.spending import Basis, HoldOpened, HoldSettled, RequestDenied, UsageReport
 from events.turn import (
     RecoveryDecision,
     StopKind,
@@ -367,6 +367,20 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         cache_write_tokens=maybe_counts,
         reasoning_tokens=maybe_counts,
         cost_pico=maybe_counts,
+    ),
+    RequestDenied: st.builds(
+        RequestDenied,
+        request=ordinals,
+        provider=words,
+        model=words,
+        origin=st.sampled_from(["hook", "translator"]),
+        code=words,
+    ),
+    HoldOpened: st.builds(
+        HoldOpened, hold_id=words, estimate_pico=counts, provider=words, model=words
+    ),
+    HoldSettled: st.builds(
+        HoldSettled, hold_id=words, spent_pico=counts, basis=one_of_literal(Basis)
     ),
     PersonaDefined: st.builds(PersonaDefined, persona=personas, by=user_ids),
     PersonaRemoved: st.builds(PersonaRemoved, name=texts, by=user_ids),

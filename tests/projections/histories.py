@@ -56,6 +56,10 @@ class History:
         """Add events to the turn's stream."""
         return self._add(turn_stream(turn), events, Scope(turn_id=turn, guild_id=self._guild_id))
 
+    def of_stream(self, stream: StreamId, *events: Event) -> "History":
+        """Add events to any stream."""
+        return self._add(stream, events, Scope(guild_id=self._guild_id))
+
     def of_delivery(self, *events: Event, turn: TurnId = TURN) -> "History":
         """Add events to the turn's delivery stream."""
         scope = Scope(turn_id=turn, guild_id=self._guild_id)

@@ -19,6 +19,7 @@ from events.generation import (
 )
 from events.notes import NotePinned
 from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged
+from events.spending import HoldOpened, HoldSettled, RequestDenied
 from events.turn import StopObserved, TriggerDropped, TurnRecovered
 from projections.timeline import excerpt, summary, timeline
 from tests.projections.histories import (
@@ -107,6 +108,18 @@ LINES: list[tuple[Event, str]] = [
     (
         Retraction(attempts=(1, 2), is_done=True, kept=(2,)),
         "withdrawn: 1, 2; of them still stand: 2",
+    ),
+    (
+        RequestDenied(request=2, provider="main", model="tiny", origin="hook", code="no_budget"),
+        "request 2 to main/tiny denied by a hook: no_budget",
+    ),
+    (
+        HoldOpened(hold_id="t/0/1", estimate_pico=5 * 10**10, provider="main", model="tiny"),
+        "0.050000 USD set aside for t/0/1",
+    ),
+    (
+        HoldSettled(hold_id="t/0/1", spent_pico=4_200_000_000, basis="reported"),
+        "0.004200 USD spent by t/0/1 (reported)",
     ),
     (FLUSH, 'flush 1 at newline, 1 messages, 1 blank: "Hi\\n"'),
     (attempt(1, 1), 'attempt 1 by bot, flush 1.0: "Hi"'),
