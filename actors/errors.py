@@ -2,12 +2,15 @@
 
 ActorError
 ├── RefusalError            the caller's fault: tell the member, never retry
+│   ├── RequestDeniedError  whoever would have paid refuses: one notice, another payer may answer
+│   ├── CapReachedError     a cap leaves no room for a hold: becomes a denial
 │   ├── SqlRefusedError     not one read-only SELECT, or over a limit
 │   ├── RemoteUrlPolicyError  an address from outside that the gate does not let through
 │   └── PictureRefusedError  what an address gave is no picture
 └── FailureError            the world's fault: recorded, then recovered from
     ├── TransportError      a provider's HTTP exchange broke; `end` says how
     ├── LeaseLostError      the log did not answer for 10 s: close the stream, end
+    ├── ExtensionError      a required extension can't be loaded: tell the operator
     └── ClusterUnreachableError  nobody answers at the cluster's address: tell the operator
 """
 

@@ -62,6 +62,8 @@ _HEADLINES_BY_CODE: Final = {
     "402": "The account at the model's provider has run out of credit.",
     "429_balance": "The account at the model's provider has run out of credit.",
     "429_plan_access": "The plan at the model's provider does not include this model.",
+    "budget_reached": "The monthly budget for answers is used up.",
+    "budget_unknown": "Whether there is budget left for an answer can't be told. Please try again.",
     "ECONNREFUSED": "The model's provider can't be reached.",
     "DNS": "The model's provider can't be reached.",
     "TLS": "No secure connection to the model's provider could be made.",

@@ -55,7 +55,8 @@ class Journal:
         self._log = log
         self._clock = clock
         self._stream = turn_stream(turn_id)
-        self._scope = scope
+        self.scope = scope
+        """Whom the turn's events concern."""
         self._epoch = epoch
         self._seq = seq
         self._items: list[_Item] = []
@@ -103,7 +104,7 @@ class Journal:
             append = append_of(
                 self._stream,
                 merged,
-                scope=self._scope,
+                scope=self.scope,
                 expected_seq=self._seq,
                 epoch=self._epoch,
             )

@@ -14,11 +14,14 @@ from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
 from actors.generation.watchdog import Watchdog
 from actors.generation.world import World
-from actors.ports import HttpStream
+from actors.ports import HttpRequest, HttpStream
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.framing import BodyFramer, is_success
 from actors.providers.registry import provider_for
 from actors.providers.sse import OversizedError, Payload
+from actors.spending.context import current_usage_context
+from actors.spending.denials import RequestDeniedError
+from actors.spending.holds import HoldHandle, RequestInfo, provider_request
 from events.generation import (
     AttemptKind,
     Chunk,
@@ -29,7 +32,7 @@ from events.generation import (
     StreamEnd,
     Usage,
 )
-from events.spending import UsageReport
+from events.spending import RequestDenied, UsageReport
 
 KEY_MARK: Final = "[key]"
 """Stands for the route's key wherever a provider sends it back."""
@@ -43,6 +46,8 @@ class Reading:
     ) -> None:
         self._provider = provider_for(route.kind)
         self._transport = world.transport
+        self._registrations = world.registrations
+        self._owner = current_usage_context()
         self._clock = world.clock
         self._journal = journal
         self._answer = answer
@@ -89,6 +94,14 @@ class Reading:
         """Ask the model and read its answer to the end; never raises for what a provider does."""
         asked = self._provider.request(self._route, tuple(context), tools)
         request = replace(asked, gate=self._route.gate)
+        hook, fail_open = self._registrations.request_hook()
+        try:
+            async with provider_request(hook, self._info(request), fail_open=fail_open) as hold:
+                await self._exchange(attempt, request, hold)
+        except RequestDeniedError as denial:
+            self._deny(denial, "hook")
+
+    async def _exchange(self, attempt: AttemptKind, request: HttpRequest, hold: HoldHandle) -> None:
         self._opened_at = self._clock.monotonic()
         self._journal.add(
             RequestOpened(
@@ -103,6 +116,7 @@ class Reading:
             )
         )
         end: StreamEnd = "stopped"
+        hold.ending = "broken"
         try:
             async with self._watchdog, self._transport.open(request) as response:
                 end = await self._read(response)
@@ -113,6 +127,43 @@ class Reading:
             end = "oversized"
         finally:
             self._close(end)
+            self._settle(hold, end)
+
+    def _info(self, request: HttpRequest) -> RequestInfo:
+        return RequestInfo(
+            context=self._owner,
+            api_key=self._route.api_key,
+            url=request.url,
+            body=request.body,
+            provider=self._route.provider,
+            model=self._route.model,
+            request=self._request,
+            scope=self._journal.scope,
+        )
+
+    def _settle(self, hold: HoldHandle, end: StreamEnd) -> None:
+        if self._usage is not None:
+            hold.report_cost(self._usage.cost_pico)
+        if self._status is not None and not is_success(self._status):
+            hold.ending = "refused"
+        elif end == "done" and self.fault is None:
+            hold.ending = "completed"
+        if self.fault is not None:
+            denial = self._registrations.denial_of(self.fault, self._owner)
+            if denial is not None:
+                self._deny(denial, "translator")
+
+    def _deny(self, denial: RequestDeniedError, origin: Literal["hook", "translator"]) -> None:
+        self._journal.add(
+            RequestDenied(
+                request=self._request,
+                provider=self._route.provider,
+                model=self._route.model,
+                origin=origin,
+                code=denial.code,
+            )
+        )
+        self.fault = ProviderFault(type="api_error", code=denial.code, retryable=False)
 
     async def _read(self, response: HttpStream) -> StreamEnd:
         self._status = response.status
@@ -194,7 +245,9 @@ class Reading:
         )
         self._journal.add(self.closed)
         if self._usage is not None:
-            self._journal.add(self._report(self._usage))
+            report = self._report(self._usage)
+            self._journal.add(report)
+            self._registrations.report(self._owner, report)
 
     def _report(self, usage: Usage) -> UsageReport:
         return UsageReport(

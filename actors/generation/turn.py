@@ -27,6 +27,7 @@ from actors.generation.tool_loop import ToolLoop
 from actors.generation.typing_indicator import TypingIndicator
 from actors.generation.world import World
 from actors.providers.adapter import ContextItem
+from actors.spending.context import TurnOwner, bind_usage_context
 from actors.text import core
 from events.errors import EventLogError
 from events.turn import RecoveryDecision, TurnStarted, TurnStatus
@@ -62,10 +63,16 @@ class Turn:
         try:
             async with self._exits:
                 self._exits.push_async_callback(self._stop.aclose)
-                return await self._run()
+                with bind_usage_context(self._owner()):
+                    return await self._run()
         except (EventLogError, LeaseLostError) as error:
             _log.warning("turn_gave_way", turn_id=self._start.turn_id, reason=str(error))
             return TurnResult(status="replaced")
+
+    def _owner(self) -> TurnOwner:
+        start = self._start
+        guild_id, user_id = start.trigger.guild_id, start.trigger.author_id
+        return TurnOwner(start.turn_id, start.epoch, guild_id=guild_id, user_id=user_id)
 
     async def _run(self) -> TurnResult:
         if self._start.epoch == 0:

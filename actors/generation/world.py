@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from actors.generation.limits import TurnLimits
 from actors.ports import Clock, LogPort, SenderPort, Transport
+from actors.spending.registrations import Registrations
 from actors.tools.registry import ToolRegistry
 from events.generation import ErrorType
 
@@ -48,3 +49,5 @@ class World(Struct, frozen=True, kw_only=True):
     """What models may call; a turn names those that its model is told of."""
     limits: TurnLimits = TurnLimits()
     """Patience."""
+    registrations: Registrations = field(default_factory=Registrations)
+    """What extensions have registered with this process."""
