@@ -11,6 +11,7 @@ import structlog
 from actors.cluster.hosts import RouterSpec, TurnSpec
 from actors.cluster.runtime import Runtime, RuntimeSpec
 from actors.errors import ActorError
+from actors.extensions.loading import ExtensionSpec, registrations_of
 from actors.gate.addresses import Policy
 from actors.generation.world import Notices
 from actors.providers.adapter import ModelRoute
@@ -62,9 +63,12 @@ class Bot:
         Raises:
             AlreadyRunningError: Another bot runs on the log directory.
             LogLockedError: Something else has the log's file open.
+            ExtensionError: A required extension can't be loaded.
         """
         self._lock.acquire()
         await self.runtime.start()
+        # Turns load them where they run; loading them here tells the operator before any turn.
+        registrations_of(extension_specs(self._settings), self.runtime.log(), self._clock)
         await self._control.start()
         await self._guilds.start()
         await self._gateway.start()
@@ -122,11 +126,24 @@ def runtime_spec(
                 max_actors=chat.max_actors,
                 turns_per_actor=chat.turns_per_actor,
             ),
-            turns=TurnSpec(clock=clock, notices=_notices(), code_version=version()),
+            turns=TurnSpec(
+                clock=clock,
+                notices=_notices(),
+                code_version=version(),
+                extensions=extension_specs(settings),
+            ),
             identities=Identities(turn_id=fresh_turn_id, seed=fresh_seed),
         ),
         clock=clock,
         shows_logs=shows_logs,
+    )
+
+
+def extension_specs(settings: Settings) -> tuple[ExtensionSpec, ...]:
+    """Return the extensions to load, in the order of the file."""
+    return tuple(
+        ExtensionSpec(name=name, required=one.required, options=one.options)
+        for name, one in settings.extensions.items()
     )
 
 

@@ -151,6 +151,15 @@ class PersonaSettings(Struct, frozen=True, kw_only=True):
         )
 
 
+class ExtensionSettings(Struct, frozen=True, kw_only=True):
+    """`[extensions.NAME]`: the table turns the extension on."""
+
+    required: bool = False
+    """Whether the bot must not start when it can't be loaded."""
+    options: dict[str, str] = field(default_factory=dict[str, str])
+    """What it is told; it judges these itself."""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """The whole file."""
 
@@ -166,6 +175,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How to answer."""
     personas: tuple[PersonaSettings, ...] = ()
     """At least one once loaded; the first is the main persona."""
+    extensions: dict[str, ExtensionSettings] = field(default_factory=dict[str, ExtensionSettings])
+    """Extensions to load, by name; none unless named here."""
 
 
 _SHAPE: Final = inspect.type_info(Settings)

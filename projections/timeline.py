@@ -93,13 +93,17 @@ def summary(event: Event) -> str:
         return _life(known)
     if isinstance(known, Generation):
         return _generation(known)
-    if isinstance(known, ToolUse):
-        return _tool_use(known)
-    if isinstance(known, Spending):
-        return _spending(known)
-    if isinstance(known, Configuration):
-        return _configuration(known)
-    return _delivery(known)
+    if isinstance(known, Delivery):
+        return _delivery(known)
+    return _beside(known)
+
+
+def _beside(event: ToolUse | Spending | Configuration) -> str:
+    if isinstance(event, ToolUse):
+        return _tool_use(event)
+    if isinstance(event, Spending):
+        return _spending(event)
+    return _configuration(event)
 
 
 def _starts(recorded: Recorded, turn_id: TurnId) -> bool:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from actors.cluster.adapters import ActorName, RayLogEndpoint, RaySender
 from actors.cluster.spawning import RaySpawner
+from actors.extensions.loading import ExtensionSpec, registrations_of
 from actors.generation.limits import TurnLimits
 from actors.generation.start import StartTurn, TurnResult
 from actors.generation.turn import Turn
@@ -41,6 +42,8 @@ class TurnSpec(Struct, frozen=True, kw_only=True):
     """Version of the code at hand."""
     limits: TurnLimits = TurnLimits()
     """Patience of turns."""
+    extensions: tuple[ExtensionSpec, ...] = ()
+    """The extensions to load, in order."""
 
 
 class ChannelTurnHost:
@@ -55,8 +58,9 @@ class ChannelTurnHost:
         """Build what turns share; return this process's id."""
         if self._world is None:
             spec = self._spec
+            log = LogClient(RayLogEndpoint(self._log), spec.clock)
             self._world = World(
-                log=LogClient(RayLogEndpoint(self._log), spec.clock),
+                log=log,
                 sender=RaySender(self._sender, spec.clock),
                 transport=AiohttpTransport(),
                 clock=spec.clock,
@@ -64,6 +68,7 @@ class ChannelTurnHost:
                 code_version=spec.code_version,
                 tools=ToolRegistry(BUILTIN),
                 limits=spec.limits,
+                registrations=registrations_of(spec.extensions, log, spec.clock),
             )
         return os.getpid()
 

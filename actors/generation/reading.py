@@ -5,7 +5,7 @@ text core see the same payloads then as here.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec.structs import replace
 

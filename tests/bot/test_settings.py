@@ -373,3 +373,14 @@ def test_settings_errors_survive_pickling(path: Path) -> None:
 
     assert str(again) == str(caught.value)
     assert again.hint == caught.value.hint
+
+
+def test_an_extension_is_on_by_its_table_and_off_without(path: Path) -> None:
+    """Nobody's answers are capped unasked."""
+    text = MINIMAL_FILE + '\n[extensions.budget]\nrequired = true\noptions = {guild_usd = "25"}\n'
+
+    settings = read(path, text)
+
+    assert read(path, MINIMAL_FILE).extensions == {}
+    budget = settings.extensions["budget"]
+    assert (budget.required, budget.options) == (True, {"guild_usd": "25"})
