@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.loopback.script import Answer
+from bot.loopback.script import Answer, say
 from tests.stack import Stack
 
 FOLDER = Path(__file__).parents[4] / "shared" / "fixtures" / "wire"
@@ -20,6 +20,9 @@ STREAMS = sorted(
     for path in (FOLDER.iterdir() if FOLDER.is_dir() else ())
     if path.suffix in (".txt", ".sse") and not path.name.startswith(OTHER_FORMATS)
 )
+
+AFTERWARDS = "That is all."
+"""What the model says once its tools have answered."""
 
 pytestmark = [
     pytest.mark.skipif(not STREAMS, reason=f"no recorded streams at {FOLDER}"),
@@ -77,15 +80,16 @@ async def test_a_recorded_stream_is_posted_as_exactly_what_its_deltas_say(
 ) -> None:
     """However the network cuts it."""
     expected = text_of(payloads_of(name))
-    stack.provider.script(served(name, cut))
+    stack.provider.script(served(name, cut), say(AFTERWARDS))
     start = await stack.ask()
 
     await stack.run(start)
 
     ended = await stack.end_of(start.turn_id)
+    if len(stack.provider.requests) > 1:  # it called a tool, and was told what came of it
+        expected += f"\n{AFTERWARDS}"
     notices = ended.status == "error" or not expected
     said = stack.contents()[: -1 if notices else None]
-    assert ended.delivered_text == expected.strip()
     assert lines_of("\n".join(said)) == lines_of(expected)
     assert sum(ended.withheld.values()) == ended.withheld.get("blank", 0)
 
