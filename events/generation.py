@@ -240,7 +240,7 @@ class Piece(Struct, frozen=True, kw_only=True):
         return self.end - self.start - self.removed
 
 
-STREAM_RULES: Final = frozenset(("reasoning",))
+STREAM_RULES: Final = frozenset(("reasoning", "details", "subtext", "after_guard"))
 """Rules that withhold before text is visible; what any other withholds is in a flush's range."""
 
 

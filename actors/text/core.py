@@ -1,18 +1,23 @@
 """The face of the text path: chunks in, segments and their messages out.
 
 A turn's text is one run of characters. Each character ends in exactly one place: in a message, or
-withheld by a named rule (`reasoning`, `blank`, or the one that a caller discards it under); until
-then it is pending. What is visible has offsets, in code points, that go on over the requests of a
-turn; segments join without a gap.
+withheld by a named rule (`reasoning`, `details`, `label`, `blank`, …, or the one that a caller
+discards it under); until then it is pending. What is visible has offsets, in code points, that go
+on over the requests of a turn; segments join without a gap.
 """
 
 from typing import Final, Literal
 
-from msgspec.structs import replace
-
 from actors.text.fences import Line
 from actors.text.scan import Scan
-from actors.text.state import TEXT_VERSION, Boundary, Segment, TextConfig, TextState
+from actors.text.state import (
+    TEXT_VERSION,
+    Boundary,
+    Buffer,
+    Segment,
+    TextConfig,
+    TextState,
+)
 from events.generation import Flush
 from events.turn import TurnSettings
 
@@ -67,12 +72,12 @@ def step(state: TextState, chunk: str) -> tuple[TextState, tuple[Segment, ...]]:
 def finish(state: TextState, how: How) -> tuple[TextState, tuple[Segment, ...]]:
     """End a stream: flush all that is pending, so that nothing is.
 
-    Where only reasoning is pending, the one segment has no text and no messages. A stream that is
-    over already gives nothing more.
+    What is open is closed; before a tool call, half a clause is left out. Where only reasoning is
+    pending, the one segment has no text and no messages. A stream that is over already gives
+    nothing more.
     """
-    scan = Scan(state)
-    scan.resolve()
-    scan.flush_rest(_BOUNDARIES[how])
+    scan = Scan(state, is_tool_call=how == "tool_call")
+    scan.finish(_BOUNDARIES[how])
     after, segments = scan.done()
     return _fresh(after), segments
 
@@ -80,13 +85,15 @@ def finish(state: TextState, how: How) -> tuple[TextState, tuple[Segment, ...]]:
 def discard(state: TextState, rule: str) -> tuple[TextState, dict[str, int]]:
     """End a stream without a flush, and return the characters dropped, by rule.
 
-    Visible text is dropped under `rule`, reasoning under its own name. Offsets stay where the last
-    flush ended.
+    Visible text is dropped under `rule`, reasoning and the like under their own names. Offsets stay
+    where the last flush ended.
     """
-    thought = state.reasoning + (len(state.held) if state.thinking else 0)
-    dropped = {rule: state.pending - thought, "reasoning": thought}
-    after = replace(state, held="", parts=(), size=0, reasoning=0)
-    return _fresh(after), {name: count for name, count in dropped.items() if count}
+    dropped = dict(state.hidden)
+    held = "details" if state.thinking == "details" else "reasoning" if state.thinking else rule
+    dropped[held] = dropped.get(held, 0) + len(state.held)
+    visible = state.pending - len(state.held) - sum(state.hidden.values())
+    dropped[rule] = dropped.get(rule, 0) + visible
+    return _fresh(state), {name: count for name, count in dropped.items() if count}
 
 
 def flush_event(segment: Segment, ordinal: int) -> Flush:
@@ -104,4 +111,6 @@ def flush_event(segment: Segment, ordinal: int) -> Flush:
 
 def _fresh(state: TextState) -> TextState:
     """Return the state before the first character of a turn's next stream."""
-    return TextState(config=state.config, start=state.start, line=Line(at=state.start))
+    start = state.start
+    buffer = Buffer(start=start, scanned=start, line=Line(at=start))
+    return TextState(config=state.config, buffer=buffer, voice=state.voice)

@@ -5,31 +5,70 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from actors.text.blocks import Ending
+from actors.text.config import TextConfig
 from actors.text.fences import Line
+from actors.text.holds import Holds
+from actors.text.overflow import LINE_BOUND
+from actors.text.voice import Voice
 from events.generation import Piece
 
-TEXT_VERSION: Final = 2
+__all__ = [
+    "TEXT_VERSION",
+    "Boundary",
+    "Buffer",
+    "HeldCut",
+    "Segment",
+    "TextConfig",
+    "TextState",
+]
+
+TEXT_VERSION: Final = 3
 """Raised whenever the same text is cut into other messages; `turn_started` keeps it."""
 
-Boundary = Literal["code_open", "code_close", "newline", "overflow", "tool_call", "final"]
-"""Where this version cuts; `tool_call` is the end of a stream that did not end by itself."""
+Boundary = Literal["code_open", "code_close", "newline", "period", "overflow", "tool_call", "final"]
+"""Where a segment is cut; `tool_call` is the end of a stream that did not end by itself."""
 
 
-class TextConfig(Struct, frozen=True, kw_only=True):
-    """What the text path is told once a turn."""
+class HeldCut(Struct, frozen=True):
+    """A place where the buffer could be cut if what is open there were not."""
 
-    live_streaming: bool = True
-    """Flush lines and code blocks as they come; else all at the end."""
-    limit: int = 1950
-    """Most UTF-16 units of a message, at least 20; code points are never more than those."""
-    sentence_splitting: bool = False
-    """Live, give each sentence a message of its own, without its closing period."""
-    force_lowercase: bool = False
-    """Lowercase the answer."""
-    punctuation_splits: bool = False
-    """Live, drop or split at some punctuation."""
-    seed: int = 0
-    """Seed of every random choice of the turn."""
+    at: int
+    """Its offset in the visible text."""
+    newest: int
+    """Where the newest of what is open there was opened."""
+    boundary: Boundary
+    """What kind of place it is."""
+
+
+class Buffer(Struct, frozen=True, kw_only=True):
+    """Visible text since the last flush."""
+
+    parts: tuple[str, ...] = ()
+    """The text, in parts that shrink towards its end."""
+    size: int = 0
+    """Characters in `parts`."""
+    start: int = 0
+    """Where `parts` begin in the visible text: the end of the last flush."""
+    line: Line = Line()
+    """Where code is."""
+    is_line_over: bool = False
+    """Whether `parts` end with a newline that may flush them once something follows."""
+    follow: str = ""
+    """What follows that newline and may belong to its line."""
+    is_joining: bool = False
+    """Whether `parts` end with a subtext marker that the next line is joined to."""
+    scanned: int = 0
+    """Offset up to which `holds` was told the text."""
+    holds: Holds = Holds()
+    """What is open there."""
+    cuts: tuple[HeldCut, ...] = ()
+    """Places before it where the text could not be cut, oldest first."""
+    bound: int = LINE_BOUND
+    """Characters of a line at which the next cut of what is too long is looked for."""
+    orphan: int = 0
+    """Characters at the front that wait to stand before the next segment."""
+    begin: Ending = Ending()
+    """The code block that `parts` go on with, where the last flush cut one."""
 
 
 class TextState(Struct, frozen=True, kw_only=True):
@@ -38,30 +77,32 @@ class TextState(Struct, frozen=True, kw_only=True):
     config: TextConfig
     """What the path was told."""
     held: str = ""
-    """The end of the stream so far that could still become a reasoning tag."""
+    """The end of the stream so far that could still become a tag."""
     thinking: str = ""
-    """Name of the open reasoning block; empty outside one."""
-    parts: tuple[str, ...] = ()
-    """Visible text since the last flush, in parts that shrink towards the end."""
-    size: int = 0
-    """Characters in `parts`."""
-    start: int = 0
-    """Where `parts` begin in the visible text: the end of the last flush."""
-    reasoning: int = 0
-    """Characters of reasoning, tags included, since the last flush."""
-    line: Line = Line()
-    """Where code is."""
-    is_line_over: bool = False
-    """Whether `parts` end with a newline that flushes them once something follows."""
-    begin: Ending = Ending()
-    """The code block that `parts` go on with, where the last flush cut one."""
+    """Name of the open block of reasoning or details; empty outside one."""
+    buffer: Buffer = Buffer()
+    """Visible text since the last flush."""
+    hidden: dict[str, int] = field(default_factory=dict[str, int])
+    """Characters that never became visible, since the last flush, by rule."""
+    details: tuple[str, ...] = ()
+    """What details said since the last flush."""
+    note: tuple[str, ...] = ()
+    """The open block of details, in parts that shrink towards its end."""
     has_spoken: bool = False
     """Whether a flush of this stream gave a message."""
+    voice: Voice = Voice()
+    """What the segments so far said, as far as it bears on the next."""
 
     @property
     def pending(self) -> int:
         """Characters taken that no flush has accounted for."""
-        return len(self.held) + self.size + self.reasoning
+        visible = self.buffer.size + len(self.buffer.follow)
+        return len(self.held) + visible + sum(self.hidden.values())
+
+    @property
+    def start(self) -> int:
+        """The end of the last flush in the visible text."""
+        return self.buffer.start
 
 
 class Segment(Struct, frozen=True, kw_only=True):
@@ -79,3 +120,9 @@ class Segment(Struct, frozen=True, kw_only=True):
     """Its messages, in order."""
     withheld: dict[str, int] = field(default_factory=dict[str, int])
     """Characters withheld since the last flush, by rule."""
+    details: tuple[str, ...] = ()
+    """What details said since the last flush: kept, not shown."""
+    stop: str = ""
+    """Why the answer ends here, where a rule found that the model left its part."""
+    modifier: str = ""
+    """What the messages are spoken under: a sprite, or somebody else's name."""

@@ -177,7 +177,7 @@ def test_no_stream_is_held_in_memory_without_bound(text: str, live: bool) -> Non
         most = max(most, state.pending)
 
     assert most <= 65_537
-    assert len(state.parts) <= 20
+    assert len(state.buffer.parts) <= 20
 
 
 @pytest.mark.parametrize("how", ["stop", "tool_call", "error"])

@@ -1,0 +1,36 @@
+"""What the text path is told once a turn."""
+
+from msgspec import Struct
+
+
+class TextConfig(Struct, frozen=True, kw_only=True):
+    """What the text path is told once a turn; without names nothing is done about labels."""
+
+    live_streaming: bool = True
+    """Flush lines and code blocks as they come; else all at the end."""
+    limit: int = 1950
+    """Most UTF-16 units of a message, at least 20; code points are never more than those."""
+    sentence_splitting: bool = False
+    """Live, flush sentences too, each a message without its closing period."""
+    force_lowercase: bool = False
+    """Lowercase the answer."""
+    punctuation_splits: bool = False
+    """Live, drop or split at some punctuation."""
+    seed: int = 0
+    """Seed of every random choice of the turn."""
+    persona: str = ""
+    """Who speaks; without a name nothing is done about labels."""
+    aliases: tuple[str, ...] = ()
+    """Other names and trigger words of the speaker."""
+    participants: tuple[str, ...] = ()
+    """Names of everybody else in the conversation, personas included."""
+    sprites: tuple[str, ...] = ()
+    """Keys of the speaker's sprites."""
+    is_impersonation: bool = False
+    """Whether a user is impersonated: labels mean nothing then."""
+    empty_retries: int = 2
+    """How often the turn was retried for an empty answer; at 2 a wrong label is only dropped."""
+    stops_at_speakers: bool = False
+    """End the answer where the model begins to speak for somebody else."""
+    seen_labels: tuple[str, ...] = ()
+    """Labels that the history holds."""
