@@ -16,6 +16,7 @@ from events.base import (
     Append,
     Appended,
     ChannelId,
+    GuildId,
     MessageId,
     Position,
     Recorded,
@@ -25,6 +26,7 @@ from events.base import (
 )
 from events.delivery import Outcome
 from events.log import Subscription
+from events.scene import ServerEmoji
 
 
 class Clock(Protocol):
@@ -219,6 +221,8 @@ class HistoryMessage(Struct, frozen=True, kw_only=True):
     """Who wrote it."""
     author_name: str
     """Their display name there."""
+    author_handle: str = ""
+    """Their unique name at Discord, where that is another one."""
     is_own: bool
     """Whether this bot wrote it."""
     content: str
@@ -275,6 +279,10 @@ class Messenger(Protocol):
         self, channel_id: ChannelId, *, before: MessageId | None, limit: int
     ) -> list[HistoryMessage]:
         """Return up to `limit` messages older than `before`, oldest first; empty on failure."""
+        ...
+
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...] | None:
+        """Return the custom emojis of a guild, None on failure."""
         ...
 
 
@@ -373,4 +381,8 @@ class SenderPort(Protocol):
         self, channel_id: ChannelId, *, before: MessageId | None, limit: int
     ) -> list[HistoryMessage]:
         """Return up to `limit` messages older than `before`, oldest first; empty on failure."""
+        ...
+
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...]:
+        """Return the custom emojis of a guild, as they were lately; none on failure."""
         ...

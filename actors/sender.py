@@ -28,6 +28,7 @@ import structlog
 from msgspec.structs import replace
 
 from actors.delivery.attempts import Attempts, key_of, outcome_of
+from actors.delivery.guild_emojis import GuildEmojis
 from actors.delivery.lanes import ChannelLane, TurnLane
 from actors.delivery.retraction import withdraw
 from actors.delivery.stops import StopWatch
@@ -46,6 +47,7 @@ from events.base import (
     Appended,
     ChannelId,
     Event,
+    GuildId,
     MessageId,
     Scope,
     TurnId,
@@ -55,6 +57,7 @@ from events.base import (
 from events.codec import append_of
 from events.delivery import Receipt, SendAttempt, SendFailed
 from events.errors import ConcurrencyError, FencedError, StoppedError
+from events.scene import ServerEmoji
 from events.turn import StopRequested
 
 TURNS_KEPT: Final = 4096
@@ -82,6 +85,7 @@ class Sender:
         self._typing: dict[ChannelId, asyncio.Task[None]] = {}
         self._stops = StopWatch(log, clock, self._heard)
         self._tables = TableMessages(log, messenger, clock)
+        self._emojis = GuildEmojis(messenger, clock)
         self._is_closing = False
 
     def start(self) -> None:
@@ -151,6 +155,10 @@ class Sender:
     async def table_source(self, message_id: MessageId) -> str | None:
         """Return the Markdown of the table in a message; None where it shows none any more."""
         return await self._tables.source(message_id)
+
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...]:
+        """Return the custom emojis of a guild, as they were lately; none on failure."""
+        return await self._emojis.of(guild_id)
 
     async def aclose(self) -> None:
         """Take no more messages, and return once those under way have their outcomes."""

@@ -101,6 +101,14 @@ class ChatSettings(TurnSettings, frozen=True, kw_only=True):
     """What models may call; none: they are not told of any."""
     send_message_limit: Count = 0
     """Most messages a turn may post; 0 is no limit."""
+    stops_at_speakers: bool = False
+    """End the answer where the model begins to speak for somebody else."""
+    uses_emojis: bool = True
+    """Let custom emojis, pictographs and shortcodes stand in the answer."""
+    keeps_unknown_emojis: bool = False
+    """Post shortcodes that name no emoji of the guild as they are; else drop them."""
+    repeats_emojis: bool = False
+    """Let a persona use a custom emoji that stands in one of its last five messages."""
     system_prompt: str = (
         "You take part in a conversation on Discord. Answer the last message, in its language, "
         "as briefly as the matter allows."

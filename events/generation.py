@@ -233,6 +233,8 @@ class Piece(Struct, frozen=True, kw_only=True):
     """Characters of that range that the body does not stand for: a rule withheld them."""
     is_table: bool = False
     """Whether the body is the source of a table, which is posted as a picture."""
+    mentions: tuple[int, ...] = ()
+    """The only users whom the body may ping."""
 
     @property
     def size(self) -> int:
@@ -240,7 +242,9 @@ class Piece(Struct, frozen=True, kw_only=True):
         return self.end - self.start - self.removed
 
 
-STREAM_RULES: Final = frozenset(("reasoning", "details", "subtext", "after_guard"))
+STREAM_RULES: Final = frozenset(
+    ("reasoning", "details", "subtext", "after_guard", "prefill", "repeat")
+)
 """Rules that withhold before text is visible; what any other withholds is in a flush's range."""
 
 
@@ -274,3 +278,5 @@ class Flush(Event, frozen=True, kw_only=True, tag="flush"):
     """The sprite, or whose looks, its messages are spoken under; empty: the persona's own."""
     is_copied: bool = False
     """Whether `modifier` names somebody else and no sprite."""
+    details: tuple[str, ...] = ()
+    """What notes for later (`<details>`) said since the last flush: kept, never shown."""

@@ -106,6 +106,14 @@ class TurnSettings(Struct, frozen=True, kw_only=True):
     """Drop or split at some punctuation."""
     send_message_limit: int = 0
     """Most messages a turn may post; 0 is no limit."""
+    stops_at_speakers: bool = False
+    """End the answer where the model begins to speak for somebody else."""
+    uses_emojis: bool = True
+    """Let custom emojis, pictographs and shortcodes stand in the answer."""
+    keeps_unknown_emojis: bool = False
+    """Post shortcodes that name no emoji of the guild as they are; else drop them."""
+    repeats_emojis: bool = False
+    """Let the persona use a custom emoji that stands in one of its last five messages."""
 
 
 class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):

@@ -148,7 +148,14 @@ chunks = st.builds(
     serving_provider=maybe_words,
     response_id=maybe_words,
 )
-pieces = st.builds(Piece, content=texts, start=counts, end=counts, is_table=st.booleans())
+pieces = st.builds(
+    Piece,
+    content=texts,
+    start=counts,
+    end=counts,
+    is_table=st.booleans(),
+    mentions=st.lists(snowflakes, max_size=2).map(tuple),
+)
 settings = st.builds(
     TurnSettings,
     live_streaming=st.booleans(),
@@ -157,6 +164,10 @@ settings = st.builds(
     force_lowercase=st.booleans(),
     punctuation_splits=st.booleans(),
     send_message_limit=st.integers(0, 50),
+    stops_at_speakers=st.booleans(),
+    uses_emojis=st.booleans(),
+    keeps_unknown_emojis=st.booleans(),
+    repeats_emojis=st.booleans(),
 )
 
 scenes = st.builds(
@@ -302,6 +313,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         withheld=withheld,
         modifier=texts,
         is_copied=st.booleans(),
+        details=st.lists(texts, max_size=2).map(tuple),
     ),
     SendAttempt: st.builds(
         SendAttempt,

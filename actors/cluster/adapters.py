@@ -22,8 +22,18 @@ from actors.generation.start import StartTurn, TurnResult
 from actors.log_client import Endpoint, Feed, Watch
 from actors.ports import Clock, HistoryMessage, SenderPort, SendRequest, SendResult
 from actors.warm_pool import HostLostError, TurnHost
-from events.base import ChannelId, MessageId, Position, Recorded, Scope, StreamId, TurnId
+from events.base import (
+    ChannelId,
+    GuildId,
+    MessageId,
+    Position,
+    Recorded,
+    Scope,
+    StreamId,
+    TurnId,
+)
 from events.errors import EventLogError, LogUnavailableError
+from events.scene import ServerEmoji
 
 Handle = Any
 """A Ray actor handle; Ray gives its methods no types."""
@@ -219,6 +229,10 @@ class RaySender(SenderPort):
         return await until_answered(
             lambda: self._handle.history.remote(channel_id, before, limit), self._clock
         )
+
+    @override
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...]:
+        return await until_answered(lambda: self._handle.emojis.remote(guild_id), self._clock)
 
 
 class RayTurnHost(TurnHost):

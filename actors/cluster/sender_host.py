@@ -8,7 +8,8 @@ from actors.delivery.single_attempt import HikariMessenger
 from actors.log_client import LogClient
 from actors.ports import Clock, HistoryMessage, SendRequest, SendResult
 from actors.sender import Sender
-from events.base import ChannelId, MessageId, Scope, TurnId
+from events.base import ChannelId, GuildId, MessageId, Scope, TurnId
+from events.scene import ServerEmoji
 
 
 class SenderHost:
@@ -53,6 +54,10 @@ class SenderHost:
     async def table_source(self, message_id: MessageId) -> str | None:
         """As `Sender.table_source`."""
         return await (await self._opened()).table_source(message_id)
+
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...]:
+        """As `SenderPort.emojis`."""
+        return await (await self._opened()).emojis(guild_id)
 
     async def aclose(self) -> None:
         """Return once what is under way has its outcome."""

@@ -29,7 +29,8 @@ from actors.delivery.rate_limits import REQUESTS_PER_SECOND, RateLimits, Route
 from actors.delivery.waits import Waits, first_of
 from actors.delivery.wire import TooManyRequestsError, WatchedSession, fault_of, read_json, watching
 from actors.ports import Button, Clock, Draft, HistoryMessage, NotPosted, Posted, StopSignal
-from events.base import ChannelId, MessageId
+from events.base import ChannelId, GuildId, MessageId
+from events.scene import ServerEmoji
 
 if TYPE_CHECKING:
     from hikari import traits
@@ -257,6 +258,20 @@ class HikariMessenger:
                 break
         return found[::-1]
 
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...] | None:
+        """Return the custom emojis of a guild; None on failure."""
+        found: list[ServerEmoji] = []
+        waits = self._waits(("emojis", guild_id), None)
+        waits.budget = HISTORY_BUDGET_SECONDS
+        while await waits.admit() is None:
+            exchange = await self._exchange(lambda: self._look_up(found, guild_id), waits)
+            if exchange.fault is None and exchange.too_many is None:
+                return tuple(found)
+            if not waits.may_repeat(exchange):
+                _tell("emojis_failed", guild_id, exchange)
+                break
+        return None
+
     def _waits(self, route: Route, stop: StopSignal | None) -> Waits:
         return Waits(self._limits, self._clock, route, stop)
 
@@ -312,6 +327,13 @@ class HikariMessenger:
             # One by one: what came before a message that can't be read is still good.
             found.append(_remembered(message, self._own_id))  # noqa: PERF401 - see above
 
+    async def _look_up(self, found: list[ServerEmoji], guild_id: GuildId) -> None:
+        assert self._rest is not None, "start first"
+        found += [
+            ServerEmoji(name=one.name, emoji_id=int(one.id), is_animated=one.is_animated)
+            for one in await self._rest.fetch_guild_emojis(hikari.Snowflake(guild_id))
+        ]
+
     async def _exchange(self, request: Callable[[], Awaitable[None]], waits: Waits) -> Exchange:
         """Write one request in a task of its own, which a stop ends while nothing has left."""
         with watching() as exchange:
@@ -358,10 +380,8 @@ def _rows(buttons: tuple[Button, ...]) -> list[special_endpoints.MessageActionRo
     return [row]
 
 
-def _tell(event: str, channel_id: ChannelId, exchange: Exchange) -> None:
-    _log.warning(
-        event, channel_id=channel_id, status=exchange.status, code=exchange.code, why=exchange.fault
-    )
+def _tell(event: str, place: ChannelId | GuildId, exchange: Exchange) -> None:
+    _log.warning(event, place=place, status=exchange.status, code=exchange.code, why=exchange.fault)
 
 
 def _remembered(message: hikari.Message, own_id: int) -> HistoryMessage:
@@ -378,6 +398,7 @@ def _remembered(message: hikari.Message, own_id: int) -> HistoryMessage:
         message_id=MessageId(int(message.id)),
         author_id=int(author.id),
         author_name=str(author.global_name or author.username),
+        author_handle=str(author.username),
         is_own=int(author.id) == own_id,
         content=content,
     )

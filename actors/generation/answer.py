@@ -1,5 +1,6 @@
 """The text of one turn on its way: chunk by chunk through the text core, flush by flush out."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
@@ -31,6 +32,12 @@ class Answer:
         """Characters of text received, reasoning included."""
         self.discarded: dict[str, int] = dict(discarded or {})
         """Characters that never became a flush, by rule."""
+        self.stop = asyncio.Event()
+        """Set once the text path found that the model left its part."""
+
+    def begin(self, config: core.TextConfig) -> None:
+        """Take up what the turn's text is told, before there is any."""
+        self._state = core.initial(config)
 
     def write(self, text: str) -> None:
         """Take text as it came."""
@@ -51,6 +58,8 @@ class Answer:
 
     def _emit(self, segments: tuple[core.Segment, ...], *, owed: bool) -> None:
         for segment in segments:
+            if segment.stop:
+                self.stop.set()
             self.flushes += 1
             flush: Flush = core.flush_event(segment, self.flushes)
             self._journal.add(flush)

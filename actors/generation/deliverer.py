@@ -269,7 +269,9 @@ class Deliverer:
         if piece.is_table:
             first, *others = await table_drafts(piece.content, channel_id, self._clock.now())
         else:
-            first, *others = (Draft(channel_id=channel_id, content=piece.content),)
+            first, *others = (
+                Draft(channel_id=channel_id, content=piece.content, mentions=piece.mentions),
+            )
         if not self._delivered:
             first = replace(first, reply_to=self._start.trigger.message_id)
         return (first, *others)

@@ -12,6 +12,7 @@ from actors.generation.reading import Reading
 from actors.generation.running import Running
 from actors.generation.tool_loop import ToolLoop
 from actors.providers.adapter import ContextItem
+from actors.text.labels import GUARD
 from events.generation import AttemptKind, FunctionCall
 from events.turn import TurnStatus
 
@@ -40,7 +41,7 @@ class Dialogue:
             reading = await self._asking.ask(kind, self._given(context))
             if reading is None:
                 return await self._endings.interrupted()
-            if reading.fault is None and reading.calls:
+            if reading.fault is None and reading.calls and not turn.answer.stop.is_set():
                 ended, kind = await self._use_tools(reading, first_flush), "tool"
             else:
                 ended, kind = await self._conclude(reading, said_before), "retry"
@@ -117,7 +118,7 @@ class Dialogue:
         await turn.end_typing()
         if self._asking.failures:
             await turn.notify(self._fallback_words(reading), "fell_back")
-        return await self._endings.end("completed", stop_reason=reading.finish_reason)
+        return await self._endings.end("completed", stop_reason=self._reason(reading))
 
     def _has_said_enough(self, reading: Reading) -> bool:
         """Return whether what was said before a tool is answer enough."""
@@ -126,13 +127,16 @@ class Dialogue:
 
     async def _empty_response(self, reading: Reading) -> TurnStatus | None:
         turn = self._turn
-        if self._empty < self._limits.empty_retries:
+        if self._empty < self._limits.empty_retries and not turn.answer.stop.is_set():
             self._empty += 1
             await turn.until_interrupted(turn.world.clock.sleep(self._limits.empty_retry_seconds))
             return await self._endings.interrupted() if turn.is_interrupted else None
         await turn.end_typing()
         await turn.notify(turn.world.notices.empty)
-        return await self._endings.end("empty_response", stop_reason=reading.finish_reason)
+        return await self._endings.end("empty_response", stop_reason=self._reason(reading))
+
+    def _reason(self, reading: Reading) -> str | None:
+        return GUARD if self._turn.answer.stop.is_set() else reading.finish_reason
 
     async def _failed(self, reading: Reading) -> TurnStatus:
         fault = reading.fault

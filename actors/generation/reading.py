@@ -174,6 +174,8 @@ class Reading:
             async for data in response.chunks():
                 if self._take(framer.feed(data)):
                     return "done"
+                if self._answer.stop.is_set():
+                    return "stopped"
         except TransportError as error:
             end = error.end
         return "done" if self._take(framer.finish()) else end
@@ -185,6 +187,8 @@ class Reading:
             self._arrive(payload, self._understood(payload))
             if self._adapter.is_done:
                 return True
+            if self._answer.stop.is_set():
+                break
         return False
 
     def _without_key(self, payload: Payload) -> Payload:

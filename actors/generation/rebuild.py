@@ -24,7 +24,7 @@ from events.generation import (
     StreamEnd,
     ToolCalled,
 )
-from events.turn import TurnEnded, TurnStarted, TurnStatus
+from events.turn import StopObserved, TurnEnded, TurnStarted, TurnStatus
 
 ReaderFor = Callable[[str], StreamAdapter]
 """Returns a fresh adapter for a wire format, such as `openai`."""
@@ -82,11 +82,13 @@ class _Rebuilding:
         self._recorded: list[Flush] = []
         self._superseded: list[int] = []
         self._status: TurnStatus | None = None
+        self._is_stopped = False
+        self._is_rest_stopped = False
 
     def take(self, recorded: Recorded) -> None:
         match recorded.event:
-            case TurnStarted(settings=settings, seed=seed):
-                self._state = core.initial(core.config_of(settings, seed))
+            case TurnStarted() as beginning:
+                self._state = core.initial(core.config_of(beginning))
             case RequestOpened(request=request, kind_of_provider=kind):
                 self._leave_last()
                 self._adapters[request] = self._reader_for(kind)
@@ -95,14 +97,23 @@ class _Rebuilding:
                 self._read(raw)
             case RequestClosed(request=request, end=end) if request in self._adapters:
                 self._end(request, end)
-            case Flush() as flush:
-                self._recorded.append(flush)
-            case ToolCalled():
-                self._finish("tool_call")
-            case TurnEnded(status=status):
-                self._status = status
+            case Flush() | StopObserved() | ToolCalled() | TurnEnded() as event:
+                self._take_end(event)
             case _:
                 pass
+
+    def _take_end(self, event: Flush | StopObserved | ToolCalled | TurnEnded) -> None:
+        """Note what tells how the text ended."""
+        match event:
+            case Flush():
+                self._recorded.append(event)
+                self._is_rest_stopped = self._is_stopped
+            case StopObserved():
+                self._is_stopped = True
+            case ToolCalled():
+                self._finish("tool_call")
+            case TurnEnded():
+                self._status = event.status
 
     def result(self, on_record: Sequence[Flush]) -> Rebuilt:
         how = self._how(on_record)
@@ -125,7 +136,7 @@ class _Rebuilding:
         # Flushes of the last request alone: what was said before a tool ended otherwise.
         boundary = self._recorded[-1].boundary if self._recorded else None
         if boundary == "tool_call" and self._status not in ("completed", "empty_response"):
-            return "stop"
+            return self._how_cut_short()
         is_finished = boundary == "final" or len(on_record) > len(self._flushes)
         return "final" if is_finished or self._status in _ENDED_WELL else None
 
@@ -147,6 +158,15 @@ class _Rebuilding:
     def _finish(self, how: core.How) -> None:
         self._state, segments = core.finish(self._state, how)
         self._flush(segments)
+
+    def _how_cut_short(self) -> core.How:
+        """Return what ended the text before its time, by what the turn acted on first."""
+        chunks = self._chunks[max(self._chunks)] if self._chunks else ()
+        if self._is_rest_stopped:
+            return "stop"
+        if any(chunk.error for chunk in chunks):
+            return "error"
+        return "tool_call" if any(chunk.function_call for chunk in chunks) else "stop"
 
     def _read(self, raw: RawChunk) -> None:
         adapter = self._adapters[raw.request]

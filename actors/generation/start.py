@@ -9,6 +9,7 @@ from actors.providers.adapter import ModelRoute
 from events.base import ChannelId, MessageId, Position, Scope, TurnId
 from events.generation import RequestClosed
 from events.notes import NotePinned
+from events.scene import Scene
 from events.settings import Persona
 from events.turn import TriggerReceived, TurnSettings, TurnStarted, TurnStatus
 from projections.keys import Keys
@@ -85,7 +86,7 @@ class StartTurn(Struct, frozen=True, kw_only=True):
             guild_id=self.trigger.guild_id,
         )
 
-    def started(self, code_version: str, text_version: int) -> TurnStarted:
+    def started(self, code_version: str, text_version: int, scene: Scene) -> TurnStarted:
         """Return the event that begins the turn, as run by that code and that text core."""
         trigger = self.trigger
         return TurnStarted(
@@ -103,6 +104,7 @@ class StartTurn(Struct, frozen=True, kw_only=True):
             seed=self.seed,
             code_version=code_version,
             text_version=text_version,
+            scene=scene,
         )
 
 

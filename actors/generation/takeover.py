@@ -20,7 +20,7 @@ from actors.rules.recovery import Wreck, decide_recovery, started
 from actors.text import core
 from events.base import Event, Recorded, channel_stream, turn_stream
 from events.errors import ConcurrencyError
-from events.generation import Flush, FunctionCall, RequestClosed, RequestOpened
+from events.generation import STREAM_RULES, Flush, FunctionCall, RequestClosed, RequestOpened
 from events.notes import NotePinned
 from events.turn import (
     RecoveryDecision,
@@ -39,6 +39,8 @@ class Takeover(Struct, frozen=True, kw_only=True):
 
     decision: RecoveryDecision
     """What to do with it."""
+    beginning: TurnStarted
+    """What it began with, as it is on record."""
     journal: Journal
     """Its writer, behind `turn_recovered`."""
     state: core.TextState
@@ -137,6 +139,7 @@ async def _claim(
         await journal.barrier()
     return Takeover(
         decision=recovery.decision,
+        beginning=started(events) or beginning,
         journal=journal,
         state=text.state,
         flushes=text.flushes,
@@ -178,9 +181,14 @@ def _text_of(events: Sequence[Event], rebuilt: Rebuilt) -> _Text:
     if not on_record or began is None or began.text_version == core.TEXT_VERSION:
         return _Text(state=rebuilt.state, flushes=rebuilt.flushes, on_record=len(on_record))
     flushed = sum(flush.end - flush.start for flush in on_record)
-    withheld = sum(flush.withheld.get("reasoning", 0) for flush in on_record)
+    withheld = sum(
+        count
+        for flush in on_record
+        for rule, count in flush.withheld.items()
+        if rule in STREAM_RULES
+    )
     return _Text(
-        state=core.initial(core.config_of(began.settings, began.seed)),
+        state=core.initial(core.config_of(began)),
         flushes=on_record,
         on_record=len(on_record),
         lost=rebuilt.received - flushed - withheld,

@@ -20,16 +20,19 @@ from actors.generation.endings import Endings
 from actors.generation.exchanges import Exchange
 from actors.generation.journal import Journal
 from actors.generation.running import Running
+from actors.generation.scene import scene_of
 from actors.generation.start import StartTurn, TurnResult
 from actors.generation.stopping import StopWatch
 from actors.generation.takeover import Takeover, new_journal, take_over
 from actors.generation.tool_loop import ToolLoop
 from actors.generation.typing_indicator import TypingIndicator
 from actors.generation.world import World
-from actors.providers.adapter import ContextItem
+from actors.ports import HistoryMessage
 from actors.spending.context import TurnOwner, bind_usage_context
 from actors.text import core
+from actors.text.config import TextConfig
 from events.errors import EventLogError
+from events.scene import ServerEmoji
 from events.turn import RecoveryDecision, TurnStarted, TurnStatus
 
 GIVEN_UP: Final[dict[RecoveryDecision, tuple[str, TurnStatus, str | None]]] = {
@@ -76,16 +79,13 @@ class Turn:
 
     async def _run(self) -> TurnResult:
         if self._start.epoch == 0:
-            self._begin(
-                new_journal(self._world, self._start, seq=0), core.initial(self._text_config())
-            )
-            self._turn.journal.add(self._started())
+            self._begin(new_journal(self._world, self._start, seq=0), core.initial(TextConfig()))
             return self._result(await self._generate("first"))
-        found = await take_over(self._world, self._start, self._started())
+        found = await take_over(self._world, self._start, self._started(()))
         if found.ended is not None:
             return TurnResult(status=found.ended)
         is_new = found.decision == "run_again"
-        state = core.initial(self._text_config()) if is_new else found.state
+        state = core.initial(core.config_of(found.beginning)) if is_new else found.state
         self._begin(found.journal, state, found)
         return self._result(await self._continue(found))
 
@@ -120,24 +120,33 @@ class Turn:
     # -- a new turn --------------------------------------------------------------------------
 
     async def _generate(self, attempt: Literal["first", "retry"]) -> TurnStatus:
-        context = await self._context()
-        if context is None:
+        seen = await self._look()
+        if attempt == "first":
+            history, emojis = seen or ([], ())
+            beginning = self._started(history, emojis)
+            self._turn.journal.add(beginning)
+            self._turn.answer.begin(core.config_of(beginning))
+        if seen is None or self._turn.is_interrupted:
             return await self._endings.interrupted()
-        return await self._dialogue(()).run(attempt, context)
+        return await self._dialogue(()).run(attempt, conversation(self._start, seen[0]))
 
-    async def _context(self) -> tuple[ContextItem, ...] | None:
-        """Show that the bot is at it, and look at the channel's past; None where interrupted."""
+    async def _look(self) -> tuple[list[HistoryMessage], tuple[ServerEmoji, ...]] | None:
+        """Show that the bot is at it; return the channel's past and the guild's emojis.
+
+        None where the turn was interrupted.
+        """
         turn, start = self._turn, self._start
         turn.typing = TypingIndicator(self._world.sender, self._world.clock, start.channel_id)
         self._exits.push_async_callback(turn.end_typing)
-        history = await turn.until_interrupted(
-            self._world.sender.history(
-                start.channel_id, before=start.trigger.message_id, limit=start.history_limit
-            )
+        return await turn.until_interrupted(self._surroundings())
+
+    async def _surroundings(self) -> tuple[list[HistoryMessage], tuple[ServerEmoji, ...]]:
+        start, sender = self._start, self._world.sender
+        history = await sender.history(
+            start.channel_id, before=start.trigger.message_id, limit=start.history_limit
         )
-        if history is None or turn.is_interrupted:
-            return None
-        return conversation(start, history)
+        guild_id = start.trigger.guild_id
+        return history, () if guild_id is None else await sender.emojis(guild_id)
 
     def _dialogue(self, past: Sequence[Exchange]) -> Dialogue:
         registry = self._world.tools.only(self._start.tools)
@@ -169,11 +178,11 @@ class Turn:
     async def _go_on(self, found: Takeover) -> TurnStatus:
         """Go on in the middle of a tool loop: what was said is said, what ran is not run again."""
         await self._deliver(found, "tool_call")
-        context = None if self._turn.is_interrupted else await self._context()
-        if context is None:
+        seen = None if self._turn.is_interrupted else await self._look()
+        if seen is None or self._turn.is_interrupted:
             return await self._endings.interrupted()
         return await self._dialogue(found.exchanges).go_on(
-            found.uncalled, found.first_flush, context
+            found.uncalled, found.first_flush, conversation(self._start, seen[0])
         )
 
     async def _deliver(self, found: Takeover, how: Literal["final", "tool_call"]) -> None:
@@ -184,8 +193,8 @@ class Turn:
 
     # -- shared ------------------------------------------------------------------------------
 
-    def _text_config(self) -> core.TextConfig:
-        return core.config_of(self._start.settings, self._start.seed)
-
-    def _started(self) -> TurnStarted:
-        return self._start.started(self._world.code_version, core.TEXT_VERSION)
+    def _started(
+        self, history: Sequence[HistoryMessage], emojis: Sequence[ServerEmoji] = ()
+    ) -> TurnStarted:
+        scene = scene_of(self._start, history, emojis)
+        return self._start.started(self._world.code_version, core.TEXT_VERSION, scene)

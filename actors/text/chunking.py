@@ -2,9 +2,10 @@
 
 Three modes. `aggregated` fills each message with as many lines as fit. `paragraph` gives each
 paragraph (each line) a message of its own, `sentence` each sentence, without its closing period;
-in both of these, code blocks, tables and custom emojis that stand by themselves are messages of
-their own. A newline or a period within a span that fits (`spans`) parts nothing. A message of
-nothing but punctuation joins the one before, else the one behind it.
+in both of these, code blocks and custom emojis that stand by themselves are messages of their own.
+A table is one in every mode, whatever its size: its Markdown, of which a picture is made. A newline
+or a period within a span that fits (`spans`) parts nothing. A message of nothing but punctuation
+joins the one before, else the one behind it.
 
 Each character of the text stands in one message or is dropped by a named rule: `blank`, `period`
 (a sentence's last), `mark` (`!` or `?` behind an emoji), `marker` (one that would enclose nothing)
@@ -71,6 +72,8 @@ class Slice(Struct, frozen=True, kw_only=True):
     """Characters of `content` that were added behind, to close what was cut."""
     gaps: tuple[Gap, ...] = ()
     """What is left out within it, in order."""
+    is_table: bool = False
+    """Whether it is a table's Markdown."""
 
     @property
     def removed(self) -> dict[str, int]:
@@ -146,20 +149,31 @@ class _Splitter:
         return ending
 
     def pieces(self) -> Iterator[_Piece]:
-        if self._mode == "aggregated":
-            yield from self._cut(0, len(self._text), "solid")
-            return
-        solids = [(block.start, block.end) for block in self._blocks]
-        solids += [(table.start, table.end) for table in self._plan.tables]
+        is_aggregated = self._mode == "aggregated"
+        tables = {(table.start, table.end) for table in self._plan.tables}
+        blocks = () if is_aggregated else [(block.start, block.end) for block in self._blocks]
         at = 0
-        for start, end in sorted(solids):
+        for start, end in sorted((*blocks, *tables)):
             around = self._plan.kept_at(start)
             if around is not None and around[0] < start:
                 continue
-            yield from self._prose(at, start)
-            yield from self._cut(start, end, "solid")
+            yield from self._between(at, start)
+            is_table = (start, end) in tables
+            yield from self._table(start, end) if is_table else self._cut(start, end, "solid")
             at = end
-        yield from self._prose(at, len(self._text))
+        yield from self._between(at, len(self._text))
+
+    def _between(self, start: int, stop: int) -> Iterator[_Piece]:
+        if self._mode == "aggregated":
+            return self._cut(start, stop, "solid")
+        return self._prose(start, stop)
+
+    def _table(self, start: int, stop: int) -> Iterator[_Piece]:
+        source = self._text[start:stop]
+        content = source.strip()
+        start += len(source) - len(source.lstrip())
+        one = Slice(content=content, start=start, end=start + len(content), is_table=True)
+        yield _Piece(slice=one, kind="solid")
 
     def _cut(self, start: int, stop: int, kind: _Kind) -> Iterator[_Piece]:
         for cut in self._cutter.run(start, stop):

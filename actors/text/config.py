@@ -2,8 +2,10 @@
 
 from msgspec import Struct
 
+from events.scene import Participant, ServerEmoji
 
-class TextConfig(Struct, frozen=True, kw_only=True):
+
+class TextConfig(Struct, frozen=True, kw_only=True, cache_hash=True):
     """What the text path is told once a turn; without names nothing is done about labels."""
 
     live_streaming: bool = True
@@ -22,8 +24,8 @@ class TextConfig(Struct, frozen=True, kw_only=True):
     """Who speaks; without a name nothing is done about labels."""
     aliases: tuple[str, ...] = ()
     """Other names and trigger words of the speaker."""
-    participants: tuple[str, ...] = ()
-    """Names of everybody else in the conversation, personas included."""
+    participants: tuple[Participant, ...] = ()
+    """Everybody else in the conversation, personas included."""
     sprites: tuple[str, ...] = ()
     """Keys of the speaker's sprites."""
     is_impersonation: bool = False
@@ -34,3 +36,15 @@ class TextConfig(Struct, frozen=True, kw_only=True):
     """End the answer where the model begins to speak for somebody else."""
     seen_labels: tuple[str, ...] = ()
     """Labels that the history holds."""
+    uses_emojis: bool = True
+    """Let emojis stand; else drop them all."""
+    emojis: tuple[ServerEmoji, ...] = ()
+    """Custom emojis of the guild; without any, tags are left as they are."""
+    keeps_unknown_emojis: bool = False
+    """Leave shortcodes that name no emoji of the guild; else drop them."""
+    worn_emojis: tuple[str, ...] = ()
+    """Shortcodes, lower case, that were used lately and are dropped."""
+    prefill: str = ""
+    """What the model was made to begin with: where a stream repeats it, that is dropped."""
+    is_reemitting: bool = False
+    """Whether the provider sends text again that it has sent: what overlaps is dropped."""

@@ -8,6 +8,8 @@ on over the requests of a turn; segments join without a gap.
 
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from actors.text.fences import Line
 from actors.text.scan import Scan
 from actors.text.state import (
@@ -19,7 +21,7 @@ from actors.text.state import (
     TextState,
 )
 from events.generation import Flush
-from events.turn import TurnSettings
+from events.turn import TurnStarted
 
 __all__ = [
     "TEXT_VERSION",
@@ -46,14 +48,27 @@ _BOUNDARIES: Final[dict[How, Boundary]] = {
 }
 
 
-def config_of(settings: TurnSettings, seed: int) -> TextConfig:
-    """Return what the text path is told of a turn's settings and its seed."""
+def config_of(started: TurnStarted) -> TextConfig:
+    """Return what the text path is told of a turn, as it is on record."""
+    settings, scene = started.settings, started.scene
     return TextConfig(
         live_streaming=settings.live_streaming,
         sentence_splitting=settings.sentence_splitting,
         force_lowercase=settings.force_lowercase,
         punctuation_splits=settings.punctuation_splits,
-        seed=seed,
+        seed=started.seed,
+        persona=started.persona,
+        aliases=scene.aliases,
+        participants=scene.participants,
+        sprites=scene.sprites,
+        is_impersonation=started.delivery_mode == "user_impersonation",
+        empty_retries=0,
+        stops_at_speakers=settings.stops_at_speakers,
+        seen_labels=scene.seen_labels,
+        uses_emojis=settings.uses_emojis,
+        emojis=scene.emojis,
+        keeps_unknown_emojis=settings.keeps_unknown_emojis,
+        worn_emojis=() if settings.repeats_emojis else scene.recent_emojis,
     )
 
 
@@ -89,9 +104,10 @@ def discard(state: TextState, rule: str) -> tuple[TextState, dict[str, int]]:
     where the last flush ended.
     """
     dropped = dict(state.hidden)
+    dropped["prefill"] = dropped.get("prefill", 0) + state.intake.matched
     held = "details" if state.thinking == "details" else "reasoning" if state.thinking else rule
     dropped[held] = dropped.get(held, 0) + len(state.held)
-    visible = state.pending - len(state.held) - sum(state.hidden.values())
+    visible = state.buffer.size + len(state.buffer.follow)
     dropped[rule] = dropped.get(rule, 0) + visible
     return _fresh(state), {name: count for name, count in dropped.items() if count}
 
@@ -106,6 +122,9 @@ def flush_event(segment: Segment, ordinal: int) -> Flush:
         end=segment.end,
         pieces=segment.pieces,
         withheld=segment.withheld,
+        modifier=segment.modifier,
+        is_copied=segment.is_copied,
+        details=segment.details,
     )
 
 
@@ -113,4 +132,4 @@ def _fresh(state: TextState) -> TextState:
     """Return the state before the first character of a turn's next stream."""
     start = state.start
     buffer = Buffer(start=start, scanned=start, line=Line(at=start))
-    return TextState(config=state.config, buffer=buffer, voice=state.voice)
+    return TextState(config=state.config, buffer=buffer, voice=replace(state.voice, stop=""))

@@ -15,16 +15,20 @@ from msgspec.structs import replace
 
 from actors.text.code_mask import prose
 from actors.text.config import TextConfig
-from actors.text.names import ANY_LABEL, Names, find_person, find_sprite, has_word
+from actors.text.names import ANY_LABEL, Names, find_person, find_sprite, has_word, names_of
 from actors.text.tape import Edit, Tape
 from actors.text.voice import Voice
 
 GUARD: Final = "speaker_guard"
 _MOST_RETRIES: Final = 2
-_ROLES: Final = frozenset(("user", "assistant", "system", "human"))
 _SENTENCE_END: Final = ".!?\u2026\u3002\uff01\uff1f"
 _LINE: Final = re.compile(r"^[^\n]*", re.MULTILINE)
 _LIST_NUMBER: Final = re.compile(r"[^\S\n]*\d+\.[^\S\n]*")
+
+
+def has_colon(text: str) -> bool:
+    """Return whether `text` can hold a label at all."""
+    return ":" in text or "\uff1a" in text
 
 
 def take_label(tape: Tape, at: int, config: TextConfig, voice: Voice) -> tuple[Voice, bool]:
@@ -33,7 +37,7 @@ def take_label(tape: Tape, at: int, config: TextConfig, voice: Voice) -> tuple[V
     Returns:
         The voice behind it, and whether a label of the speaker's own was there.
     """
-    names = Names(config)
+    names = names_of(config)
     match = names.modified.match(prose(tape.text), at)
     if match is not None:
         voice = _resolved(match["modifier"].strip(), config, voice)
@@ -48,7 +52,7 @@ def take_label(tape: Tape, at: int, config: TextConfig, voice: Voice) -> tuple[V
 
 def guard_opening(tape: Tape, at: int, config: TextConfig, voice: Voice) -> Voice:
     """Look at the label of the turn's first text: whose part has the model taken?"""
-    names = Names(config)
+    names = names_of(config)
     match = ANY_LABEL.match(prose(tape.text), at)
     if match is None or not has_word(match["name"]) or names.is_own(match["name"]):
         return voice
@@ -66,7 +70,7 @@ def drop_own_labels(tape: Tape, config: TextConfig, *, has_head: bool) -> None:
 
     Where the text does not begin with one, what stands before the first is a leaked preamble.
     """
-    places = _leaks(tape.text, Names(config))
+    places = _leaks(tape.text, names_of(config))
     if places and not has_head:
         start, end = places[0]
         if start > 0 and tape.text[end:].strip():
@@ -78,12 +82,12 @@ def drop_own_labels(tape: Tape, config: TextConfig, *, has_head: bool) -> None:
 
 def guard_lines(tape: Tape, config: TextConfig, voice: Voice) -> Voice:
     """End the text before the first line in which somebody else speaks."""
-    names = Names(config)
+    names = names_of(config)
     text = prose(tape.text)
     is_first = not voice.has_said
     for line in _LINE.finditer(text):
         match = ANY_LABEL.match(text, line.start(), line.end())
-        if match is not None and not is_first and _speaks(match["name"], names, config):
+        if match is not None and not is_first and names.speaks(match["name"]):
             tape.cut(line.start(), len(text), GUARD)
             return replace(voice, stop=GUARD)
         is_first = is_first and not line[0].strip()
@@ -98,7 +102,7 @@ def drop_last_label(tape: Tape, config: TextConfig) -> None:
     match = ANY_LABEL.match(text, start, end)
     if match is None or match.end() != end or not start:
         return
-    if Names(config).is_participant(match["name"]):
+    if names_of(config).is_participant(match["name"]):
         tape.cut(start, end, "label")
 
 
@@ -107,14 +111,8 @@ def _resolved(modifier: str, config: TextConfig, voice: Voice) -> Voice:
     if sprite:
         return replace(voice, modifier=sprite, is_copied=False)
     person = find_person(modifier, config.participants)
-    return replace(voice, modifier=person, is_copied=bool(person))
-
-
-def _speaks(name: str, names: Names, config: TextConfig) -> bool:
-    if not has_word(name) or names.is_own(name):
-        return False
-    seen = {label.casefold() for label in config.seen_labels}
-    return names.is_participant(name) or name.strip().casefold() in _ROLES | seen
+    name = person.names[0] if person else ""
+    return replace(voice, modifier=name, is_copied=bool(name))
 
 
 def _leaks(text: str, names: Names) -> list[tuple[int, int]]:

@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from actors.text.blocks import Ending, find_blocks
 from actors.text.chunking import Mode, Slice, split_accounted
+from actors.text.cleaning import drop_directions, drop_noise
 from actors.text.closing import closers, trimmed
 from actors.text.config import TextConfig
+from actors.text.emojis import drop_worn, write_emojis
 from actors.text.humanizer import Toggles, humanize
 from actors.text.labels import (
     GUARD,
@@ -24,8 +26,10 @@ from actors.text.labels import (
     drop_own_labels,
     guard_lines,
     guard_opening,
+    has_colon,
     take_label,
 )
+from actors.text.mentions import mentioned, write_mentions
 from actors.text.orphans import is_stray
 from actors.text.tape import Tape
 from actors.text.voice import Voice
@@ -75,7 +79,7 @@ def compose(draft: Draft, config: TextConfig, voice: Voice) -> Composed:
         tape.text, _mode(config), config.limit, begin=draft.begin, is_last=draft.is_last
     )
     slices = _typed(whole.slices, config, draft.start)
-    pieces = tuple(filter(None, (_piece(tape, one, draft.start) for one in slices)))
+    pieces = tuple(filter(None, (_piece(tape, one, draft.start, config) for one in slices)))
     named = Counter(whole.dropped)
     for one in slices:
         named.update(one.removed)
@@ -100,13 +104,32 @@ def _clean(tape: Tape, draft: Draft, config: TextConfig, voice: Voice) -> Voice:
     blocks, ending = find_blocks(tape.text, Ending(), is_last=draft.is_last)
     if draft.is_last and not ending.line.fence:
         tape.insert(*closers(tape.text, blocks))
-    if config.persona and not config.is_impersonation:
+    if config.persona and not config.is_impersonation and has_colon(tape.text):
         voice = _labels(tape, draft.orphan, config, voice)
     elif draft.orphan:
         _attach(tape, draft.orphan)
-    if config.stops_at_speakers and not voice.stop:
-        voice = guard_lines(tape, config, voice)
+    if not voice.stop:
+        _polish(tape, config)
+        if config.stops_at_speakers and has_colon(tape.text):
+            voice = guard_lines(tape, config, voice)
     return voice
+
+
+def _polish(tape: Tape, config: TextConfig) -> None:
+    """Clean what is said of what nobody would write, and write emojis and mentions as Discord does.
+
+    A text that begins or ends with code is the model's own from there on.
+    """
+    drop_worn(tape, config)
+    drop_directions(tape)
+    text = tape.text.strip()
+    if text.startswith("```") or text.endswith("```"):
+        return
+    drop_noise(tape)
+    write_emojis(tape, config)
+    if has_colon(tape.text) and config.persona and not config.is_impersonation:
+        drop_last_label(tape, config)
+    write_mentions(tape, config)
 
 
 def _labels(tape: Tape, at: int, config: TextConfig, voice: Voice) -> Voice:
@@ -118,7 +141,6 @@ def _labels(tape: Tape, at: int, config: TextConfig, voice: Voice) -> Voice:
     if at:
         _attach(tape, at)
     drop_own_labels(tape, config, has_head=has_head or at > 0)
-    drop_last_label(tape, config)
     return voice
 
 
@@ -136,17 +158,26 @@ def _typed(slices: Sequence[Slice], config: TextConfig, start: int) -> list[Slic
         punctuation_splits=config.punctuation_splits and config.live_streaming,
     )
     rng = Random(f"{config.seed}/{start}")  # noqa: S311 - style, not secrets
-    return [typed for one in slices for typed in humanize(one, toggles, rng)]
+    return [
+        typed
+        for one in slices
+        for typed in ((one,) if one.is_table else humanize(one, toggles, rng))
+    ]
 
 
-def _piece(tape: Tape, one: Slice, start: int) -> Piece | None:
+def _piece(tape: Tape, one: Slice, start: int, config: TextConfig) -> Piece | None:
     sources = tape.sources(one.start, one.end)
     if not one.content.strip() or not sources:
         return None
     size = max(0, len(sources) - sum(one.removed.values()))
     first, end = sources[0], sources[-1] + 1
     return Piece(
-        content=one.content, start=start + first, end=start + end, removed=end - first - size
+        content=one.content,
+        start=start + first,
+        end=start + end,
+        removed=end - first - size,
+        is_table=one.is_table,
+        mentions=() if one.is_table else mentioned(one.content, config),
     )
 
 

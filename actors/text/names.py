@@ -7,12 +7,15 @@ name is tried first, so that an alias that begins another one does not eat its b
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from actors.text.config import TextConfig
+from events.scene import Participant
 
 COLON: Final = r"[:\uff1a]"
 BLANK: Final = r"[^\S\n]*"
+_ROLES: Final = frozenset(("user", "assistant", "system", "human"))
 _DECORATION: Final = r"(?P<{group}>`|\*\*|__|\*|_)"
 _MODIFIER: Final = (
     r"[(\uff08][^\S\n]*(?P<modifier>[^()\uff08\uff09:\uff1a\n]{1,64}?)[^\S\n]*[)\uff09]"
@@ -34,9 +37,11 @@ class Names:
     def __init__(self, config: TextConfig) -> None:
         own = [name for name in (config.persona, *config.aliases) if name]
         self._own = {name.casefold() for name in own}
-        self._others = {name.casefold() for name in config.participants if name} - self._own
+        others = [name for one in config.participants for name in one.names if name]
+        self._others = {name.casefold() for name in others} - self._own
+        self._seen = {label.casefold() for label in config.seen_labels}
         one = _any_of(own)
-        everybody = _any_of([*own, *config.participants])
+        everybody = _any_of([*own, *others])
         plain = rf"(?:{one}){BLANK}{COLON}"
         self.head = re.compile(
             rf"\s*(?:(?:{plain}|{_decorated(one, 'head')}|{_MACRO}{BLANK}{COLON}){BLANK})+",
@@ -64,16 +69,30 @@ class Names:
         """Return whether `name` is somebody else's who takes part."""
         return name.strip().casefold() in self._others
 
+    def speaks(self, name: str) -> bool:
+        """Return whether a line that begins with `name` is somebody else's."""
+        folded = name.strip().casefold()
+        if not has_word(name) or folded in self._own:
+            return False
+        return folded in self._others or folded in _ROLES or folded in self._seen
+
+
+@lru_cache(maxsize=64)
+def names_of(config: TextConfig) -> Names:
+    """Return the names that `config` gives, compiled once."""
+    return Names(config)
+
 
 def find_sprite(modifier: str, sprites: Iterable[str]) -> str:
     """Return the sprite that `modifier` names, whatever its case and spacing; empty if none."""
     return next((key for key in sprites if _folded(key) == _folded(modifier)), "")
 
 
-def find_person(modifier: str, people: Iterable[str]) -> str:
-    """Return the one person that `modifier` names; empty if nobody or several."""
-    found = [name for name in people if name.casefold() == modifier.casefold()]
-    return found[0] if len(found) == 1 else ""
+def find_person(name: str, people: Iterable[Participant]) -> Participant | None:
+    """Return the one who goes by `name`, whatever its case; None if nobody does or several do."""
+    folded = name.casefold()
+    found = [one for one in people if any(folded == own.casefold() for own in one.names)]
+    return found[0] if len(found) == 1 else None
 
 
 def has_word(name: str) -> bool:

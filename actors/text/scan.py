@@ -16,6 +16,7 @@ from actors.text import details
 from actors.text.blocks import Ending
 from actors.text.buffer import grow
 from actors.text.fences import TOKEN
+from actors.text.intake import take
 from actors.text.lines import Lines
 from actors.text.messages import Draft, compose
 from actors.text.overflow import WHOLE_BOUND
@@ -31,6 +32,7 @@ class Scan:
     def __init__(self, state: TextState, *, is_tool_call: bool = False) -> None:
         self._state = state
         self._is_tool_call = is_tool_call
+        self._intake = state.intake
         self._held = state.held
         self._thinking = state.thinking
         self._hidden = dict(state.hidden)
@@ -45,6 +47,7 @@ class Scan:
         """Return the state after what was read, and the segments that it gave."""
         state = replace(
             self._state,
+            intake=self._intake,
             held=self._held,
             thinking=self._thinking,
             buffer=self._lines.done(),
@@ -58,7 +61,11 @@ class Scan:
 
     def read(self, chunk: str) -> None:
         """Read on."""
-        text, self._held = self._held + chunk, ""
+        taken = take(self._intake, chunk, self._state.config)
+        self._intake = taken.intake
+        for rule, count in taken.dropped.items():
+            self._hide(rule, count)
+        text, self._held = self._held + taken.text, ""
         at = 0
         while at < len(text):
             if self._voice.stop:
@@ -68,6 +75,7 @@ class Scan:
 
     def finish(self, boundary: Boundary) -> None:
         """Decide on what is held, now that nothing follows, and flush all that is left."""
+        self._hide("prefill", self._intake.matched)
         held, self._held = self._held, ""
         if self._thinking:
             self._take_note(held)
@@ -182,6 +190,7 @@ class Scan:
                 details=self._details,
                 stop="" if self._voice.stop else voice.stop,
                 modifier=voice.modifier,
+                is_copied=voice.is_copied,
             )
         )
         self._hidden, self._details = {}, ()

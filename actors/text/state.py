@@ -8,6 +8,7 @@ from actors.text.blocks import Ending
 from actors.text.config import TextConfig
 from actors.text.fences import Line
 from actors.text.holds import Holds
+from actors.text.intake import Intake
 from actors.text.overflow import LINE_BOUND
 from actors.text.voice import Voice
 from events.generation import Piece
@@ -78,6 +79,8 @@ class TextState(Struct, frozen=True, kw_only=True):
     """What the path was told."""
     held: str = ""
     """The end of the stream so far that could still become a tag."""
+    intake: Intake = Intake()
+    """What stands between the stream and the rules."""
     thinking: str = ""
     """Name of the open block of reasoning or details; empty outside one."""
     buffer: Buffer = Buffer()
@@ -97,7 +100,7 @@ class TextState(Struct, frozen=True, kw_only=True):
     def pending(self) -> int:
         """Characters taken that no flush has accounted for."""
         visible = self.buffer.size + len(self.buffer.follow)
-        return len(self.held) + visible + sum(self.hidden.values())
+        return len(self.held) + self.intake.matched + visible + sum(self.hidden.values())
 
     @property
     def start(self) -> int:
@@ -126,3 +129,5 @@ class Segment(Struct, frozen=True, kw_only=True):
     """Why the answer ends here, where a rule found that the model left its part."""
     modifier: str = ""
     """What the messages are spoken under: a sprite, or somebody else's name."""
+    is_copied: bool = False
+    """Whether that is somebody else's name."""

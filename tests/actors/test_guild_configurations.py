@@ -11,6 +11,7 @@ from actors.turn_router import TurnRouter
 from actors.warm_pool import PoolLimits, WarmPool
 from events.base import GuildId, UserId, guild_stream, turn_stream
 from events.codec import append_of
+from events.scene import Scene
 from events.settings import Persona
 from events.turn import TriggerReceived, TurnSettings
 from tests.actors.log_ports import LocalEndpoint, log_client
@@ -164,7 +165,7 @@ async def test_a_turn_that_is_taken_over_goes_on_with_what_it_began_with() -> No
     await first.router.configure(HOME, SetSetting(setting="force_lowercase", value=True), ANN)
     await first.router.trigger(asking(1, "Mira"))
     start = await first.stage.turn(1)
-    began = start.started("0", 1)
+    began = start.started("0", 1, Scene())
     await log_client(endpoint).append(
         append_of(
             turn_stream(start.turn_id),

@@ -12,6 +12,7 @@ from events.base import (
     ChannelId,
     Conflict,
     Fenced,
+    GuildId,
     MessageId,
     Position,
     Recorded,
@@ -27,6 +28,7 @@ from events.codec import append_of
 from events.errors import ConcurrencyError, FencedError, LogUnavailableError, StoppedError
 from events.log import Subscription
 from events.memory_log import MemoryLog
+from events.scene import ServerEmoji
 from events.turn import StopKind, StopRequested, TurnRecovered
 from tests.fakes import ManualClock
 
@@ -201,6 +203,8 @@ class ScriptedMessenger:
         self.undeletable: set[MessageId] = set()
         """Messages that stay."""
         self.typed: list[ChannelId] = []
+        self.looked_up: list[GuildId] = []
+        self.guild_emojis: tuple[ServerEmoji, ...] | None = None
         """Channels that typing was shown in."""
         self.waited: list[float | None] = []
         """What `ready` is said to have waited, a post."""
@@ -266,3 +270,8 @@ class ScriptedMessenger:
                 content=f"{channel_id} {limit}",
             )
         ]
+
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...] | None:
+        """Return one emoji, or fail where none is set."""
+        self.looked_up.append(guild_id)
+        return self.guild_emojis

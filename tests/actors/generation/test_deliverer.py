@@ -8,8 +8,9 @@ from actors.generation.deliverer import Deliverer
 from actors.generation.journal import Journal
 from actors.generation.start import StartTurn
 from actors.ports import HistoryMessage, NotSent, SendRequest, SendResult, Sent
-from events.base import ChannelId, MessageId, Position, Scope, TurnId
+from events.base import ChannelId, GuildId, MessageId, Position, Scope, TurnId
 from events.generation import Flush, Piece
+from events.scene import ServerEmoji
 from events.settings import Persona
 from events.turn import TurnSettings
 from tests.actors.log_ports import LocalEndpoint, log_client
@@ -52,6 +53,10 @@ class PromptSender:
     ) -> list[HistoryMessage]:
         """Never called here."""
         raise AssertionError(channel_id, before, limit)
+
+    async def emojis(self, guild_id: GuildId) -> tuple[ServerEmoji, ...]:
+        """Never called here."""
+        raise AssertionError(guild_id)
 
 
 class Desk:

@@ -21,6 +21,7 @@ from events.generation import (
     RequestClosed,
     RequestOpened,
 )
+from events.scene import Scene
 from events.turn import TurnEnded, TurnRecovered, TurnStarted
 from tests.actors.generation.tooling import Bench, calling, results
 from tests.stack import Stack
@@ -218,7 +219,7 @@ async def test_flushes_that_the_log_lacks_are_added_before_they_are_posted(stack
         body="",
     )
     raw = RawChunk(request=1, payloads=(chunk,), arrived_ms=(1.0,))
-    earlier = start.started("0", 1)
+    earlier = start.started("0", 1, Scene())
     now = stack.clock.now()
     events = [(one, now) for one in (earlier, opened, raw, processed)]
     await stack.log().append(append_of(turn_stream(start.turn_id), events, scope=start.scope))

@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.text import core
+from events.base import UserId
 from events.generation import STREAM_RULES
+from events.scene import Participant
 from tests.actors.text.streams import run
 
 SNIPPETS = (
@@ -31,7 +33,9 @@ configs = st.builds(
     limit=st.sampled_from((60, 1950)),
     persona=st.sampled_from(("", "Ren")),
     aliases=st.just(("Lil",)),
-    participants=st.just(("Bob", "Ann")),
+    participants=st.just(
+        (Participant(names=("Bob",)), Participant(names=("Ann",), user_id=UserId(7)))
+    ),
     sprites=st.just(("mad",)),
     stops_at_speakers=st.booleans(),
     empty_retries=st.sampled_from((0, 2)),

@@ -6,7 +6,12 @@ import pytest
 from actors.text import core
 from tests.actors.text.streams import run
 
-NAMED = {"persona": "Ren", "aliases": ("Lil",), "participants": ("Bob", "Ann"), "sprites": ("mad",)}
+NAMED = {
+    "persona": "Ren",
+    "aliases": ("Lil",),
+    "participants": ({"names": ("Bob",)}, {"names": ("Ann",)}),
+    "sprites": ("mad",),
+}
 GUARDED = {"stops_at_speakers": True}
 
 

@@ -96,7 +96,7 @@ def test_no_message_is_blank_too_long_or_cut_within_a_letter_by_any_setting(
     for segment in run([text], config):
         for piece in segment.pieces:
             assert piece.content.strip()
-            assert units(piece.content) <= config.limit
+            assert piece.is_table or units(piece.content) <= config.limit
             assert not any("\ud800" <= letter <= "\udfff" for letter in piece.content)
 
 
@@ -110,7 +110,7 @@ def test_a_message_holds_its_text_and_fits(text: str, config: core.TextConfig) -
             between = r"\s*" if piece.removed else None
             body = "".join(between or re.escape(c) if c.isspace() else re.escape(c) for c in source)
             assert re.fullmatch(rf"(> )*(`{{3,}}\S*\n)?{body}(\n?`{{3,}})?", piece.content)
-            assert units(piece.content) <= config.limit
+            assert piece.is_table or units(piece.content) <= config.limit
             assert piece.content == piece.content.strip()
 
 
