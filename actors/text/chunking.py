@@ -117,12 +117,31 @@ def split_accounted(
         begin: How the segment before it ended, where that was cut within a code block.
         is_last: Whether the text ends here, so that its end is the end of a line.
     """
+    if mode != "sentence" and not begin.line.fence and _is_plain(text, limit):
+        return _plain(text)
     splitter = _Splitter(text, mode, limit)
     ending = splitter.open(begin, is_last=is_last)
     slices = _joined(text, splitter.pieces(), limit)
     if not slices and text.strip() and mode == "sentence":
         return split_accounted(text, "paragraph", limit, begin=begin, is_last=is_last)
     return Split(slices=tuple(slices), dropped=_dropped(text, slices), ending=ending)
+
+
+def _is_plain(text: str, limit: int) -> bool:
+    """Return whether `text` is one line that fits, without code and tags: one message as it is."""
+    return "`" not in text and "<" not in text and "\n" not in text.strip() and units(text) <= limit
+
+
+def _plain(text: str) -> Split:
+    content = text.strip()
+    if not content:
+        return Split(slices=(), dropped={"blank": len(text)} if text else {})
+    start = len(text) - len(text.lstrip())
+    blank = len(text) - len(content)
+    return Split(
+        slices=(Slice(content=content, start=start, end=start + len(content)),),
+        dropped={"blank": blank} if blank else {},
+    )
 
 
 class _Piece(Struct, frozen=True, kw_only=True):

@@ -1,9 +1,12 @@
 """Which characters of a text are prose: rules about words leave code and addresses alone."""
 
+from functools import lru_cache
+
 from actors.text.blocks import Ending, find_blocks
 from actors.text.spans import CODE, inline_code, mask, urls
 
 
+@lru_cache(maxsize=16)  # each rule of a segment asks for it anew
 def prose(text: str) -> str:
     """Return `text` with every character of code and of addresses replaced by one that is none.
 

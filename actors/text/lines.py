@@ -63,6 +63,8 @@ class Lines:
         self._orphan = buffer.orphan
         self._begin = buffer.begin
         self._count_down()
+        self.is_over = False
+        """Whether a segment ended the answer: what comes behind it is no longer looked at."""
 
     def done(self) -> Buffer:
         """Return the buffer as it is."""
@@ -116,7 +118,10 @@ class Lines:
 
     def settle(self) -> None:
         """End a run of backticks; one that closed a block flushes the block."""
-        before, self._line = self._line, settle(self._line)
+        before = self._line
+        if not before.run:
+            return
+        self._line = settle(before)
         if before.fence and not self._line.fence and self._is_live:
             self._flush(self._size, "code_close")
 
@@ -225,6 +230,8 @@ class Lines:
 
     def _reach(self, boundary: Boundary) -> None:
         """Cut at the end of the buffer, now or as soon as nothing is open there."""
+        if self.is_over:
+            return
         text = "".join(self._parts)
         piece = text[self._scanned - self._start :]
         is_blank = self._holds.before in ("", "\n") and piece.endswith("\n") and piece.isspace()
@@ -275,6 +282,16 @@ class Lines:
     # -- what is too long ----------------------------------------------------------------------
 
     def _append(self, text: str) -> None:
+        if not text:
+            return
+        if self.is_over:
+            self._hide("after_guard", len(text))
+            return
+        size = self._size + len(text)
+        if size < self._bound and self._start + size < self._deadline:
+            grow(self._parts, text)
+            self._size = size
+            return
         at = 0
         while at < len(text):
             room = min(self._bound, self._deadline - self._start) - self._size
@@ -285,6 +302,9 @@ class Lines:
             if self._start + self._size >= self._deadline:
                 self._release(until=self._start + self._size - HOLD_LIMIT)
             self._shrink()
+            if self.is_over:
+                self._hide("after_guard", len(text) - at)
+                return
 
     @property
     def _bound(self) -> int:

@@ -68,6 +68,9 @@ class Composed(Struct, frozen=True, kw_only=True):
 
 def compose(draft: Draft, config: TextConfig, voice: Voice) -> Composed:
     """Return the messages that a segment gives."""
+    if draft.text.isspace() and not draft.begin.line.fence:
+        blank = {"blank": len(draft.text)}
+        return Composed(pieces=(), withheld=blank, ending=Ending(), voice=voice)
     tape = Tape(draft.text)
     if voice.stop:
         tape.cut(0, len(tape.text), GUARD)
@@ -157,6 +160,8 @@ def _typed(slices: Sequence[Slice], config: TextConfig, start: int) -> list[Slic
         force_lowercase=config.force_lowercase,
         punctuation_splits=config.punctuation_splits and config.live_streaming,
     )
+    if not toggles.force_lowercase and not toggles.punctuation_splits:
+        return list(slices)
     rng = Random(f"{config.seed}/{start}")  # noqa: S311 - style, not secrets
     return [
         typed

@@ -193,6 +193,7 @@ class Scan:
                 is_copied=voice.is_copied,
             )
         )
+        self._lines.is_over = bool(voice.stop)
         self._hidden, self._details = {}, ()
         self._has_spoken = self._has_spoken or bool(composed.pieces)
         is_over = voice.is_copied and (boundary == "newline" or "\n" in text)

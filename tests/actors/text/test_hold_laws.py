@@ -1,12 +1,12 @@
 """What holds for every stream with things left open, labels and details, however it is cut."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from actors.text import core
 from events.base import UserId
 from events.generation import STREAM_RULES
-from events.scene import Participant
+from events.scene import Participant, ServerEmoji
 from tests.actors.text.streams import run
 
 SNIPPETS = (
@@ -24,6 +24,7 @@ SNIPPETS = (
         "<det",
     ),
     *("Ren: ", "**Ren:** ", "Ren (mad): ", "Bob: ", "\nBob: ", "Lil (Ann): ", "!Ren: ", "</think>"),
+    *(":mug: ", ":cat:", "<:mug:9>", "@Ann ", "@sam ", "[system: x]", "\n\n\n", "<|im_end|>", "S"),
 )
 texts = st.lists(st.sampled_from(SNIPPETS), max_size=40).map("".join)
 configs = st.builds(
@@ -39,10 +40,24 @@ configs = st.builds(
     sprites=st.just(("mad",)),
     stops_at_speakers=st.booleans(),
     empty_retries=st.sampled_from((0, 2)),
+    uses_emojis=st.booleans(),
+    emojis=st.sampled_from(((), (ServerEmoji(name="mug", emoji_id=1),))),
+    worn_emojis=st.sampled_from(((), ("cat",))),
+    prefill=st.sampled_from(("", "Sure: ")),
 )
 
 
 @settings(deadline=None)
+@example(
+    text="((\nBob: \n\n). ",
+    config=core.TextConfig(
+        sentence_splitting=True,
+        participants=(Participant(names=("Bob",)),),
+        stops_at_speakers=True,
+        empty_retries=0,
+    ),
+    how="final",
+)
 @given(text=texts, config=configs, how=st.sampled_from(("final", "stop", "tool_call")))
 def test_cuts_of_a_provider_change_nothing_about_what_is_held(
     text: str, config: core.TextConfig, how: core.How
