@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import islice
-from typing import Final, Literal
+from typing import Final
 
 import structlog
 from msgspec.structs import replace
 
-from actors.delivery.attempts import Attempts, key_of, outcome_of
+from actors.delivery.attempts import Attempts, key_of, outcome_of, unattempted
 from actors.delivery.guild_emojis import GuildEmojis
 from actors.delivery.lanes import ChannelLane, TurnLane
 from actors.delivery.retraction import withdraw
@@ -39,7 +39,6 @@ from actors.ports import (
     LogPort,
     Messenger,
     NotPosted,
-    NotSent,
     SendRequest,
     SendResult,
 )
@@ -99,7 +98,7 @@ class Sender:
         its outcome is returned, once it is known. Cancelling the call does not cancel the post.
         """
         if self._is_closing:
-            return _unattempted(request, "stopped", "shutdown")
+            return unattempted(request, "stopped", "shutdown")
         turn = self._turn(request.turn_id)
         turn.epoch = max(turn.epoch, request.epoch)
         name = (request.epoch, key_of(request))
@@ -230,14 +229,14 @@ class Sender:
         if request.owed and not turn.stopped.is_set():
             await self._learn_stops(turn, request)
         if request.epoch < turn.epoch:
-            return _unattempted(request, "fenced", "epoch")
+            return unattempted(request, "fenced", "epoch")
         recorded = attempts.final(key_of(request))
         if recorded is not None:
             return recorded
         if attempts.is_unconfirmed:
-            return _unattempted(request, "stopped", "unconfirmed")
+            return unattempted(request, "stopped", "unconfirmed")
         if turn.signal(request).is_set():
-            return _unattempted(request, "stopped", "stopped")
+            return unattempted(request, "stopped", "stopped")
         return None
 
     async def _attempt(
@@ -247,7 +246,7 @@ class Sender:
         attempts = turn.attempts
         assert attempts is not None
         if isinstance(ready, NotPosted) and ready.outcome == "pre_dispatch":
-            return _unattempted(request, "stopped", ready.reason)
+            return unattempted(request, "stopped", ready.reason)
         attempt = self._send_attempt(request, attempts.next_attempt, lock_ms, ready)
         failed = outcome_of(attempt, ready) if isinstance(ready, NotPosted) else None
         try:
@@ -259,13 +258,13 @@ class Sender:
             )
         except StoppedError:
             turn.stopped.set()
-            return _unattempted(request, "stopped", "stopped")
+            return unattempted(request, "stopped", "stopped")
         except FencedError as error:
             turn.epoch = max(turn.epoch, error.current_epoch)
-            return _unattempted(request, "fenced", "epoch")
+            return unattempted(request, "fenced", "epoch")
         except ConcurrencyError:
             turn.attempts = None
-            return _unattempted(request, "fenced", "another_sender")
+            return unattempted(request, "fenced", "another_sender")
         if not isinstance(ready, NotPosted):
             await self._stops.watch(_home_of(request))
             await self._post(turn, request, attempt, ready)
@@ -393,11 +392,3 @@ def _without_buttons(request: SendRequest) -> SendRequest:
 def _home_of(request: SendRequest) -> ChannelId:
     """Return the channel whose stream holds the turn's stops."""
     return request.scope.channel_id or request.draft.channel_id
-
-
-def _unattempted(
-    request: SendRequest, outcome: Literal["stopped", "fenced"], reason: str
-) -> NotSent:
-    return NotSent(
-        flush=request.flush, piece=request.piece, attempt=None, outcome=outcome, reason=reason
-    )

@@ -103,6 +103,26 @@ TABLE: Final = (
         most=40,
         off="no limit",
     ),
+    Row(
+        name="stops_at_speakers",
+        title="Stop at other speakers",
+        says="End the answer where the model begins to speak for somebody else.",
+    ),
+    Row(
+        name="uses_emojis",
+        title="Emojis",
+        says="Let the answer use emojis, the server's own included.",
+    ),
+    Row(
+        name="keeps_unknown_emojis",
+        title="Unknown emojis",
+        says="Leave names of emojis that this server does not have as they are. Off: drop them.",
+    ),
+    Row(
+        name="repeats_emojis",
+        title="Repeat emojis",
+        says="Let a persona use an emoji again that stands in its last five messages.",
+    ),
 )
 """Every setting, in the order in which people see them."""
 

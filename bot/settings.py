@@ -14,20 +14,20 @@ import msgspec
 from msgspec import Meta, Struct, field, inspect, structs
 
 from actors.providers.registry import is_gated
+from bot.persona_settings import (
+    DEFAULT_PERSONA,
+    PersonaSettings,
+    judge_images,
+    judge_personas,
+    with_images,
+)
 from bot.secret import Secret
 from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
-from events.settings import Persona, Sprite
 from events.turn import TurnSettings
 
 COMING_KINDS: Final = ("openrouter", "anthropic", "google", "custom")
 """Wire formats that a later version will speak."""
-
-DEFAULT_PERSONA: Final = "Rejoinder"
-"""Who answers where the file names no persona."""
-
-LONGEST_NAME: Final = 80
-"""Characters of a persona's name: what Discord allows in a webhook's (its API reference)."""
 
 MINIMAL_FILE: Final = """\
 [discord]
@@ -101,14 +101,6 @@ class ChatSettings(TurnSettings, frozen=True, kw_only=True):
     """What models may call; none: they are not told of any."""
     send_message_limit: Count = 0
     """Most messages a turn may post; 0 is no limit."""
-    stops_at_speakers: bool = False
-    """End the answer where the model begins to speak for somebody else."""
-    uses_emojis: bool = True
-    """Let custom emojis, pictographs and shortcodes stand in the answer."""
-    keeps_unknown_emojis: bool = False
-    """Post shortcodes that name no emoji of the guild as they are; else drop them."""
-    repeats_emojis: bool = False
-    """Let a persona use a custom emoji that stands in one of its last five messages."""
     system_prompt: str = (
         "You take part in a conversation on Discord. Answer the last message, in its language, "
         "as briefly as the matter allows."
@@ -131,32 +123,6 @@ class ChatSettings(TurnSettings, frozen=True, kw_only=True):
         """Return the part of these that a turn records."""
         shared = {name: getattr(self, name) for name in TurnSettings.__struct_fields__}
         return msgspec.convert(shared, TurnSettings)
-
-
-class PersonaSettings(Struct, frozen=True, kw_only=True):
-    """`[[personas]]`: somebody the bot can be; the first is the main one."""
-
-    name: str
-    """Unique, whatever its case; at most 80 characters."""
-    avatar: str = ""
-    """https URL or path, absolute once loaded; in the file, relative to the file's own folder.
-    Empty: the bot's own."""
-    triggers: tuple[str, ...] = ()
-    """Words that ask this persona, whole and in any case."""
-    prompt: str = ""
-    """What the model is told about it."""
-    sprites: dict[str, str] = field(default_factory=dict[str, str])
-    """Path or https URL of a picture, by mood."""
-
-    def persona(self) -> Persona:
-        """Return it as turns know it."""
-        return Persona(
-            name=self.name,
-            avatar=self.avatar,
-            triggers=self.triggers,
-            prompt=self.prompt,
-            sprites=tuple(Sprite(key=key, image=image) for key, image in self.sprites.items()),
-        )
 
 
 class ExtensionSettings(Struct, frozen=True, kw_only=True):
@@ -214,7 +180,7 @@ def load(path: Path, environ: Mapping[str, str], *, require_secrets: bool = True
     if require_secrets:
         # Commands that only read the log need neither.
         faults += _judge_token(settings.discord.token)
-        faults += _judge_images(settings.personas, path.absolute().parent)
+        faults += judge_images(settings.personas, path.absolute().parent)
     for fault in faults:
         if fault.key not in reader.broken:
             reader.faults.append(fault)
@@ -253,22 +219,9 @@ def _completed(settings: Settings, path: Path) -> Settings:
         log=LogSettings(directory=directory),
         providers=providers,
         chat=structs.replace(chat, warm_actors=min(chat.warm_actors, chat.max_actors)),
-        personas=tuple(_with_images(one, folder) for one in settings.personas)
+        personas=tuple(with_images(one, folder) for one in settings.personas)
         or (PersonaSettings(name=DEFAULT_PERSONA),),
     )
-
-
-def _with_images(persona: PersonaSettings, folder: Path) -> PersonaSettings:
-    return structs.replace(
-        persona,
-        avatar=_located(persona.avatar, folder),
-        sprites={key: _located(image, folder) for key, image in persona.sprites.items()},
-    )
-
-
-def _located(image: str, folder: Path) -> str:
-    is_path = image and "://" not in image
-    return str(folder / Path(image).expanduser()) if is_path else image
 
 
 def _judge(settings: Settings) -> Iterator[Fault]:
@@ -277,7 +230,7 @@ def _judge(settings: Settings) -> Iterator[Fault]:
         yield Fault(key="log.directory", problem="is empty", allowed="a directory")
     yield from _judge_providers(settings)
     yield from _judge_models(settings)
-    yield from _judge_personas(settings)
+    yield from judge_personas(settings.personas)
 
 
 def _judge_url(key: str, url: str) -> Iterator[Fault]:
@@ -345,59 +298,3 @@ def _judge_models(settings: Settings) -> Iterator[Fault]:
         elif settings.providers and provider not in settings.providers:
             problem = f'"{name}" names a provider "{provider}" that is not configured'
             yield Fault(key=key, problem=problem, allowed=f"the providers {known}")
-
-
-def _judge_personas(settings: Settings) -> Iterator[Fault]:
-    names: dict[str, int] = {}
-    words: dict[str, str] = {}
-    for index, persona in enumerate(settings.personas):
-        key = f"personas[{index}]"
-        name = persona.name.strip()
-        if not 0 < len(name) <= LONGEST_NAME:
-            allowed = f"1 to {LONGEST_NAME} characters"
-            yield Fault(key=f"{key}.name", problem=f"has {len(name)} characters", allowed=allowed)
-        first = names.setdefault(name.casefold(), index)
-        if first != index:
-            problem = f'"{name}" is the name of personas[{first}] too'
-            yield Fault(key=f"{key}.name", problem=problem, allowed="names that differ")
-        yield from _judge_words(key, persona, words)
-
-
-def _judge_images(personas: tuple[PersonaSettings, ...], folder: Path) -> Iterator[Fault]:
-    for index, persona in enumerate(personas):
-        key = f"personas[{index}]"
-        named = [(f"{key}.avatar", persona.avatar)]
-        named += [(child(f"{key}.sprites", mood), image) for mood, image in persona.sprites.items()]
-        for where, image in named:
-            yield from _judge_image(where, _located(image, folder))
-
-
-def _judge_image(key: str, image: str) -> Iterator[Fault]:
-    if "://" in image:
-        if not is_https_url(image):
-            yield Fault(key=key, problem="is no https URL", allowed="an https URL, or a path")
-    elif image and not Path(image).is_file():
-        allowed = "a path, relative to the file's own folder, or an https URL"
-        yield Fault(key=key, problem=f"there is no file {image}", allowed=allowed)
-
-
-def is_https_url(text: str) -> bool:
-    """Return whether `text` is an https URL with a host and without credentials."""
-    try:
-        parts = urlsplit(text)
-        has_host = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-    is_plain = "@" not in parts.netloc and not any(map(str.isspace, text))
-    return parts.scheme == "https" and has_host and is_plain
-
-
-def _judge_words(key: str, persona: PersonaSettings, taken: dict[str, str]) -> Iterator[Fault]:
-    for index, word in enumerate(persona.triggers):
-        where = f"{key}.triggers[{index}]"
-        if not word.strip():
-            yield Fault(key=where, problem="is blank", allowed="a word")
-        owner = taken.setdefault(word.strip().casefold(), persona.name)
-        if owner != persona.name:
-            problem = f'"{word}" is a trigger of {owner} too'
-            yield Fault(key=where, problem=problem, allowed="words of one persona alone")

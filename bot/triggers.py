@@ -6,11 +6,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from actors.text.mention_names import USER_MENTION, with_names
 from events.base import ChannelId, GuildId, MessageId, TriggerId, TurnId, UserId
 from events.settings import Persona
 from events.turn import StopKind, TriggerKind, TriggerReceived
-
-_MENTION = re.compile(r"<@!?(\d+)>")
 
 
 class Triggers(Protocol):
@@ -87,7 +86,7 @@ def _kind(facts: MessageFacts, own_id: UserId, *, has_word: bool) -> TriggerKind
         return "direct"
     # A reply that pings its author lists them among the mentions, without a word in the text; a
     # mention inside of code stands in the text, and Discord lists nobody.
-    written = {int(found) for found in _MENTION.findall(facts.content)}
+    written = {int(found) for found in USER_MENTION.findall(facts.content)}
     if own_id in written and own_id in facts.mentions:
         return "mention"
     if facts.replies_to == own_id:
@@ -96,7 +95,7 @@ def _kind(facts: MessageFacts, own_id: UserId, *, has_word: bool) -> TriggerKind
 
 
 def _called(content: str, personas: tuple[Persona, ...]) -> Persona | None:
-    text = _MENTION.sub(" ", content)
+    text = USER_MENTION.sub(" ", content)
     places: list[tuple[int, Persona]] = []
     for persona in personas:
         for word in persona.triggers:
@@ -110,9 +109,4 @@ def _called(content: str, personas: tuple[Persona, ...]) -> Persona | None:
 def _readable(facts: MessageFacts, own_id: UserId) -> str:
     address = re.compile(rf"^(?:\s*<@!?{own_id}>[ \t]*[,:]?)+\s*")
     text = address.sub("", facts.content)
-    return _MENTION.sub(lambda found: _named(found, facts.mentions), text).strip()
-
-
-def _named(found: re.Match[str], names: Mapping[int, str]) -> str:
-    name = names.get(int(found[1]))
-    return found.group() if name is None else f"@{name}"
+    return with_names(text, facts.mentions).strip()

@@ -5,7 +5,7 @@ process that recorded it, or was lost with that process.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 from actors.ports import NotPosted, NotSent, Posted, SendRequest, SendResult, Sent
 from events.base import Event, Recorded
@@ -142,3 +142,12 @@ class Attempts:
         self._results[attempt] = NotSent(
             flush=flush, piece=piece, attempt=attempt, outcome="retracted", reason="retracted"
         )
+
+
+def unattempted(
+    request: SendRequest, outcome: Literal["stopped", "fenced"], reason: str
+) -> NotSent:
+    """Return what answers a request of which nothing was attempted."""
+    return NotSent(
+        flush=request.flush, piece=request.piece, attempt=None, outcome=outcome, reason=reason
+    )

@@ -14,7 +14,6 @@ the author of the message it replies to. No nonce is sent: at-most-once rests on
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
@@ -29,6 +28,7 @@ from actors.delivery.rate_limits import REQUESTS_PER_SECOND, RateLimits, Route
 from actors.delivery.waits import Waits, first_of
 from actors.delivery.wire import TooManyRequestsError, WatchedSession, fault_of, read_json, watching
 from actors.ports import Button, Clock, Draft, HistoryMessage, NotPosted, Posted, StopSignal
+from actors.text.mention_names import with_names
 from events.base import ChannelId, GuildId, MessageId
 from events.scene import ServerEmoji
 
@@ -49,7 +49,6 @@ GONE: Final = (204, 404)
 PINGS_ALLOWED: Final = 100
 """Most users that Discord takes in one message's allowed mentions."""
 
-_USER_MENTION = re.compile(r"<@!?(\d{1,20})>")
 _log = structlog.get_logger(__name__)
 
 
@@ -389,10 +388,6 @@ def _remembered(message: hikari.Message, own_id: int) -> HistoryMessage:
         int(user_id): str(user.global_name or user.username)
         for user_id, user in (message.user_mentions or {}).items()
     }
-    content = _USER_MENTION.sub(
-        lambda match: f"@{names[int(match[1])]}" if int(match[1]) in names else match[0],
-        message.content or "",
-    )
     author = message.author
     return HistoryMessage(
         message_id=MessageId(int(message.id)),
@@ -400,5 +395,5 @@ def _remembered(message: hikari.Message, own_id: int) -> HistoryMessage:
         author_name=str(author.global_name or author.username),
         author_handle=str(author.username),
         is_own=int(author.id) == own_id,
-        content=content,
+        content=with_names(message.content or "", names),
     )

@@ -36,7 +36,7 @@ from bot.commands.answering import (
 )
 from bot.guild_settings import GuildSettings
 from bot.images import ImageError, ImageStore
-from bot.settings import is_https_url
+from bot.persona_settings import is_https_url
 from events.settings import Persona, Sprite
 
 FORM: Final = "persona:"

@@ -13,9 +13,10 @@ from bot.guild_settings import GuildSettings
 from bot.loopback.discord.entities import MEMBER_PERMISSIONS, Channel, Permission, User
 from bot.loopback.discord.invoking import OptionValue
 from bot.loopback.discord.server import LoopbackDiscord
+from bot.persona_settings import PersonaSettings
 from bot.secret import Secret
 from bot.setting_table import TABLE
-from bot.settings import ChatSettings, DiscordSettings, LogSettings, PersonaSettings, Settings
+from bot.settings import ChatSettings, DiscordSettings, LogSettings, Settings
 from events.base import GuildId, guild_stream
 from events.turn import TurnSettings
 from projections.guilds import settings_of

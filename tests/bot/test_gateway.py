@@ -13,8 +13,9 @@ from bot.commands.stop import stop_command
 from bot.gateway import Gateway, GatewayError
 from bot.loopback.discord.entities import Channel, Guild, User
 from bot.loopback.discord.server import LoopbackDiscord
+from bot.persona_settings import PersonaSettings
 from bot.secret import Secret
-from bot.settings import ChatSettings, DiscordSettings, LogSettings, PersonaSettings, Settings
+from bot.settings import ChatSettings, DiscordSettings, LogSettings, Settings
 from bot.show_markdown import Tables
 from events.base import ChannelId, MessageId, TurnId
 from events.turn import StopKind, TriggerReceived
