@@ -98,6 +98,10 @@ async def test_discord_is_told_kinds_bounds_and_who_may(place: Place) -> None:
         "force_lowercase": 5,
         "punctuation_splits": 5,
         "send_message_limit": 4,
+        "stops_at_speakers": 5,
+        "uses_emojis": 5,
+        "keeps_unknown_emojis": 5,
+        "repeats_emojis": 5,
         "persona": 3,
     }
 
