@@ -132,7 +132,7 @@ def test_t86_stretches_join_and_all_that_is_left_out_is_named(
             added = part.lead + part.tail
             left_out = sum(part.removed.values())
             assert len(part.content) - added + left_out == part.end - part.start
-            assert units(part.content) <= limit
+            assert part.is_table or units(part.content) <= limit
             assert part.content or len(some) == 1
         assert at == one.end
 
