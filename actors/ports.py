@@ -1,17 +1,17 @@
-"""What the actors need of the outside: the log, time, a provider's HTTP, and Discord.
+"""What the actors need of the outside: the log, time, and Discord; HTTP stands in `http_port`.
 
-Protocols and plain structs only. The adapters: `actors.cluster` (log over Ray), `actors.transport`
-(aiohttp), `actors.delivery.single_attempt` (hikari), `bot.clock`.
+Protocols and plain structs only. The adapters: `actors.cluster` (log over Ray),
+`actors.delivery.single_attempt` (hikari), `bot.clock`.
 """
 
-from collections.abc import AsyncIterator, Collection
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection
 from datetime import datetime
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from actors.gate.addresses import Policy
+from actors.voice import Hook, Voice
+from actors.webhook_port import Card, WebhookCalls
 from events.base import (
     Append,
     Appended,
@@ -24,7 +24,7 @@ from events.base import (
     StreamId,
     TurnId,
 )
-from events.delivery import Outcome
+from events.delivery import Outcome, Purpose
 from events.log import Subscription
 from events.scene import ServerEmoji
 
@@ -79,60 +79,6 @@ class LogPort(Protocol):
         ...
 
 
-class HttpRequest(Struct, frozen=True, kw_only=True):
-    """One request to a provider."""
-
-    url: str
-    """The full address, without credentials."""
-    headers: dict[str, str]
-    """Headers, credentials included: never logged, never recorded."""
-    body: str
-    """The JSON body."""
-    gate: Policy | None = None
-    """How its address is judged before it is asked; None: the operator vouches for it."""
-
-
-class HttpStream(Protocol):
-    """An open response."""
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-        ...
-
-    @property
-    def content_type(self) -> str:
-        """The media type, lower case, without parameters; empty where absent."""
-        ...
-
-    @property
-    def retry_after_seconds(self) -> float | None:
-        """The Retry-After header in seconds, where present and readable."""
-        ...
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives.
-
-        Raises:
-            TransportError: The connection broke before the body's end.
-        """
-        ...
-
-
-class Transport(Protocol):
-    """HTTP to providers: one pooled client a process, no redirects, no total timeout."""
-
-    def open(self, request: HttpRequest) -> AbstractAsyncContextManager[HttpStream]:
-        """Send `request`; entering gives the response once its headers are there.
-
-        Leaving the block, by whatever path, closes the socket at once.
-
-        Raises:
-            TransportError: No response came, or the gate refused the address.
-        """
-        ...
-
-
 class File(Struct, frozen=True, kw_only=True):
     """A file of a message."""
 
@@ -159,7 +105,13 @@ class Draft(Struct, frozen=True, kw_only=True):
     channel_id: ChannelId
     """The destination."""
     content: str
-    """1 to 2000 UTF-16 code units; may be empty where there are files."""
+    """1 to 2000 UTF-16 code units; may be empty where there are files or a card."""
+    card: Card | None = None
+    """What stands above the text."""
+    prefix: str = ""
+    """What of the content says who speaks, where nothing else shows it."""
+    hook: Hook | None = None
+    """The webhook to post through, chosen by the sender; None is the bot's own account."""
     reply_to: MessageId | None = None
     """The message it replies to, in the same channel."""
     mentions: tuple[int, ...] = ()
@@ -232,10 +184,13 @@ class HistoryMessage(Struct, frozen=True, kw_only=True):
 class Messenger(Protocol):
     """Discord's REST, one attempt at a time."""
 
-    async def ready(
-        self, channel_id: ChannelId, stop: StopSignal | None = None
-    ) -> float | NotPosted:
-        """Wait until a post to the channel would not be refused for its rate.
+    @property
+    def webhooks(self) -> WebhookCalls:
+        """What the bot's webhooks are set up through."""
+        ...
+
+    async def ready(self, draft: Draft, stop: StopSignal | None = None) -> float | NotPosted:
+        """Wait until a post of `draft` would not be refused for its rate.
 
         Returns:
             The milliseconds waited; or, where `stop` came first or the wait would be longer
@@ -258,17 +213,23 @@ class Messenger(Protocol):
         ...
 
     async def edit_buttons(
-        self, channel_id: ChannelId, message_id: MessageId, buttons: tuple[Button, ...]
+        self,
+        channel_id: ChannelId,
+        message_id: MessageId,
+        buttons: tuple[Button, ...],
+        hook: Hook | None = None,
     ) -> str | None:
-        """Put `buttons` below a message of the bot's own, in place of those that are there.
+        """Put `buttons` below an own message, in place of those there; by the webhook it is from.
 
         Returns:
             None, or why it failed, in a word or two; that is logged too.
         """
         ...
 
-    async def delete(self, channel_id: ChannelId, message_id: MessageId) -> bool:
-        """Delete an own message; return whether it is gone, by whoever's hand."""
+    async def delete(
+        self, channel_id: ChannelId, message_id: MessageId, hook: Hook | None = None
+    ) -> bool:
+        """Delete a message, as the bot or through a webhook; return whether it is gone."""
         ...
 
     async def typing(self, channel_id: ChannelId) -> None:
@@ -299,12 +260,16 @@ class SendRequest(Struct, frozen=True, kw_only=True):
     """The flush it comes from; 0 for a notice."""
     piece: int
     """Index of the piece in that flush."""
-    purpose: Literal["answer", "notice"] = "answer"
-    """The model's text, or words of the bot itself."""
+    purpose: Purpose = "answer"
+    """What it carries."""
     part: int = 0
     """Where a piece takes several messages, those before its last count from 1; the last is 0."""
     draft: Draft
     """What to post."""
+    voice: Voice | None = None
+    """In whose name, where it is not the bot's own."""
+    reply_card: Card | None = None
+    """What a webhook says first, alone, where the draft replies to a message."""
     owed: bool = False
     """The flush that a graceful stop owes: it is posted although the turn has a stop."""
     pacing_ms: float = 0.0

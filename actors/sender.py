@@ -20,41 +20,41 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
-from hashlib import sha256
 from itertools import islice
 from typing import Final
 
 import structlog
 from msgspec.structs import replace
 
-from actors.delivery.attempts import Attempts, key_of, outcome_of, unattempted
+from actors.delivery.attempts import INVALID_WEBHOOK_CODES, QUIET_CODES, key_of, unattempted
 from actors.delivery.guild_emojis import GuildEmojis
 from actors.delivery.lanes import ChannelLane, TurnLane
+from actors.delivery.ledger import Ledger
+from actors.delivery.records import attempt_of, outcome_event
 from actors.delivery.retraction import withdraw
+from actors.delivery.routes import Routes
 from actors.delivery.stops import StopWatch
 from actors.delivery.table_messages import TableMessages
 from actors.ports import (
     Clock,
+    Draft,
     HistoryMessage,
     LogPort,
     Messenger,
     NotPosted,
     SendRequest,
     SendResult,
+    Sent,
 )
 from events.base import (
-    Appended,
     ChannelId,
-    Event,
     GuildId,
     MessageId,
     Scope,
     TurnId,
     channel_stream,
-    delivery_stream,
 )
-from events.codec import append_of
-from events.delivery import Receipt, SendAttempt, SendFailed
+from events.delivery import Receipt, SendAttempt
 from events.errors import ConcurrencyError, FencedError, StoppedError
 from events.scene import ServerEmoji
 from events.turn import StopRequested
@@ -83,7 +83,9 @@ class Sender:
         self._lanes: dict[ChannelId, ChannelLane] = {}
         self._typing: dict[ChannelId, asyncio.Task[None]] = {}
         self._stops = StopWatch(log, clock, self._heard)
-        self._tables = TableMessages(log, messenger, clock)
+        self._ledger = Ledger(log, clock, self._stops.saw)
+        self._routes = Routes(messenger, clock)
+        self._tables = TableMessages(log, self._routes.edit_buttons, clock)
         self._emojis = GuildEmojis(messenger, clock)
         self._is_closing = False
 
@@ -118,7 +120,7 @@ class Sender:
         turn = self._turn(turn_id)
         turn.epoch = max(turn.epoch, epoch)
         async with turn.lock:
-            attempts = await self._load(turn, scope)
+            attempts = await self._ledger.load(turn, scope)
             await self._withdraw(turn, scope, attempts.retracting)
             return attempts.results
 
@@ -129,7 +131,7 @@ class Sender:
         turn = self._turn(turn_id)
         turn.epoch = max(turn.epoch, epoch)
         async with turn.lock:
-            known = turn.attempts or await self._load(turn, scope)
+            known = turn.attempts or await self._ledger.load(turn, scope)
             if epoch == turn.epoch and not known.is_unconfirmed:
                 await self._withdraw(turn, scope, attempts)
             return known.results
@@ -207,25 +209,100 @@ class Sender:
             refusal = await self._refusal(turn, request)
         if refusal is not None:
             return refusal
-        ready = await self._messenger.ready(request.draft.channel_id, turn.signal(request))
-        lane.is_posting = True
-        await self._await_typing(request.draft.channel_id)
-        async with turn.lock:
-            # Looked at anew: the turn may have been settled while the rate limit was waited for.
-            refusal = await self._refusal(turn, request)
-            if refusal is not None:
-                return refusal
-            if turn.attempts and turn.attempts.lost_buttons(key_of(request)):
-                request = _without_buttons(request)
-            result = await self._attempt(turn, request, lock_ms, ready)
-            if not (turn.attempts and turn.attempts.lost_buttons(key_of(request))):
-                return result
-            ready = await self._messenger.ready(request.draft.channel_id, turn.signal(request))
-            return await self._attempt(turn, _without_buttons(request), lock_ms, ready)
+        began = self._clock.monotonic()
+        async with self._routes.held(request):
+            lock_ms += (self._clock.monotonic() - began) * 1000.0
+            while True:
+                second = turn.attempts.second(key_of(request)) if turn.attempts else None
+                routed = await self._routes.routed(request, second)
+                result = await self._announce(turn, routed, lane)
+                result = result or await self._post_once(turn, routed, lane, lock_ms)
+                if not await self._may_post_again(turn, request, result):
+                    return result
+
+    async def _announce(
+        self, turn: TurnLane, request: SendRequest, lane: ChannelLane
+    ) -> SendResult | None:
+        """Say which message is answered, where a webhook can't reply and nothing has said it.
+
+        Returns:
+            What the message itself comes to, where it can't follow; else None.
+        """
+        card, voice, hook = request.reply_card, request.voice, request.draft.hook
+        if card is None or voice is None or hook is None or voice.kind == "copied":
+            return None
+        if turn.attempts is None or not turn.attempts.needs_reply_notice:
+            return None
+        draft = Draft(channel_id=request.draft.channel_id, content="", card=card, hook=hook)
+        notice = replace(
+            request,
+            flush=0,
+            piece=0,
+            part=0,
+            purpose="reply_notice",
+            draft=draft,
+            pacing_ms=0.0,
+        )
+        result = await self._post_once(turn, notice, lane, 0.0)
+        if isinstance(result, Sent):
+            return None
+        _log.warning("reply_notice_missing", turn_id=turn.turn_id, reason=result.reason)
+        if result.outcome == "unconfirmed" or result.code in QUIET_CODES:
+            return replace(result, flush=request.flush, piece=request.piece)
+        return None
+
+    async def _post_once(
+        self, turn: TurnLane, request: SendRequest, lane: ChannelLane, lock_ms: float
+    ) -> SendResult:
+        """Post by the way that the draft names; without its buttons, where those are refused."""
+        key = key_of(request)
+        while True:
+            ready = await self._messenger.ready(request.draft, turn.signal(request))
+            lane.is_posting = True
+            await self._await_typing(request.draft.channel_id)
+            async with turn.lock:
+                # Looked at anew: the turn may have been settled while the limit was waited for.
+                refusal = await self._refusal(turn, request)
+                if refusal is not None:
+                    return refusal
+                if turn.attempts and turn.attempts.goes_without_buttons(key):
+                    request = replace(request, draft=replace(request.draft, buttons=()))
+                result = await self._attempt(turn, request, lock_ms, ready)
+                if not (turn.attempts and turn.attempts.lost_buttons(key)):
+                    return result
+
+    async def _may_post_again(
+        self, turn: TurnLane, request: SendRequest, result: SendResult
+    ) -> bool:
+        """Return whether the refusal of a webhook permits another post, and make way for it."""
+        if isinstance(result, Sent):
+            self._routes.pool.worked(request.draft.channel_id)
+            return False
+        attempts, key = turn.attempts, key_of(request)
+        if attempts is None or result.attempt is None or attempts.second(key) is None:
+            return False
+        webhook_id = attempts.webhook_of(key)
+        _log.warning("webhook_refused", webhook_id=webhook_id, code=result.code)
+        if webhook_id is not None and result.code in INVALID_WEBHOOK_CODES:
+            self._routes.pool.forget(webhook_id)
+        if attempts.second(key) == "bot":
+            async with turn.lock:
+                await self._withdraw(turn, request.scope, attempts.reply_notices())
+        return True
+
+    async def _withdraw(self, turn: TurnLane, scope: Scope, attempts: Sequence[int]) -> None:
+        """Delete messages, and record it. The turn's lock is held."""
+        assert turn.attempts is not None
+        await withdraw(
+            turn.attempts,
+            attempts,
+            append=partial(self._ledger.append, turn, scope),
+            delete=self._routes.take_back,
+        )
 
     async def _refusal(self, turn: TurnLane, request: SendRequest) -> SendResult | None:
         """Return what makes an attempt needless or forbidden, None where it may be made."""
-        attempts = turn.attempts or await self._load(turn, request.scope)
+        attempts = turn.attempts or await self._ledger.load(turn, request.scope)
         if request.owed and not turn.stopped.is_set():
             await self._learn_stops(turn, request)
         if request.epoch < turn.epoch:
@@ -247,10 +324,12 @@ class Sender:
         assert attempts is not None
         if isinstance(ready, NotPosted) and ready.outcome == "pre_dispatch":
             return unattempted(request, "stopped", ready.reason)
-        attempt = self._send_attempt(request, attempts.next_attempt, lock_ms, ready)
-        failed = outcome_of(attempt, ready) if isinstance(ready, NotPosted) else None
+        attempt = attempt_of(
+            request, attempts.next_attempt, lock_ms=lock_ms, ready=ready, sender=self._life
+        )
+        failed = outcome_event(request, attempt, ready) if isinstance(ready, NotPosted) else None
         try:
-            await self._append(
+            await self._ledger.append(
                 turn,
                 request.scope,
                 [attempt, failed] if failed else [attempt],
@@ -275,76 +354,25 @@ class Sender:
     async def _post(
         self, turn: TurnLane, request: SendRequest, attempt: SendAttempt, waited_ms: float
     ) -> None:
-        record = partial(self._record, turn, request.scope, attempt.attempt)
+        record = partial(self._ledger.record, turn, request.scope, attempt.attempt)
         try:
             outcome = await self._messenger.post(
                 request.draft, turn.signal(request), waited_ms=waited_ms
             )
         except asyncio.CancelledError:
-            await record(outcome_of(attempt, NotPosted(outcome="unconfirmed", reason="cancelled")))
+            await record(
+                outcome_event(
+                    request, attempt, NotPosted(outcome="unconfirmed", reason="cancelled")
+                )
+            )
             raise
         except Exception:  # noqa: BLE001 - no attempt stays without outcome
             _log.exception("post_broke", turn_id=turn.turn_id, attempt=attempt.attempt)
             outcome = NotPosted(outcome="unconfirmed", reason="client_error")
-        receipt = outcome_of(attempt, outcome)
-        await record(receipt)
-        if attempt.buttons and isinstance(receipt, Receipt):
-            self._tables.add(turn.turn_id, request, receipt)
-
-    async def _withdraw(self, turn: TurnLane, scope: Scope, attempts: Sequence[int]) -> None:
-        assert turn.attempts is not None
-        assert scope.channel_id is not None
-        await withdraw(
-            turn.attempts,
-            attempts,
-            append=partial(self._append, turn, scope),
-            delete=partial(self._messenger.delete, scope.channel_id),
-        )
-
-    async def _record(
-        self, turn: TurnLane, scope: Scope, attempt: int, outcome: Receipt | SendFailed
-    ) -> None:
-        """Record the one outcome of an attempt, unless another sender has recorded one.
-
-        An outcome is a fact whatever epoch the turn is at: a recovery that came meanwhile
-        forbids to speak, not to tell what was said. That there is one alone is kept by the seq.
-        """
-        while turn.attempts is None or turn.attempts.result(attempt) is None:
-            try:
-                await self._append(turn, scope, [outcome])
-            except FencedError as error:
-                turn.epoch = max(turn.epoch, error.current_epoch)
-            except ConcurrencyError:
-                stream = await self._log.read(delivery_stream(turn.turn_id))
-                turn.attempts = Attempts(stream)
-
-    async def _append(
-        self, turn: TurnLane, scope: Scope, events: Sequence[Event], *, unless_stopped: bool = False
-    ) -> None:
-        attempts = turn.attempts
-        assert attempts is not None
-        now = self._clock.now()
-        appended: Appended = await self._log.append(
-            append_of(
-                delivery_stream(turn.turn_id),
-                [(event, now) for event in events],
-                scope=scope,
-                expected_seq=attempts.seq,
-                epoch=turn.epoch,
-                unless_stopped=unless_stopped,
-            )
-        )
-        self._stops.saw(appended.position)
-        for event in events:
-            attempts.take(event)
-
-    async def _load(self, turn: TurnLane, scope: Scope) -> Attempts:
-        """Read what the log knows of the turn, and close what no sender has in flight."""
-        turn.attempts = Attempts(await self._log.read(delivery_stream(turn.turn_id)))
-        for attempt in turn.attempts.open:
-            lost = SendFailed(attempt=attempt, outcome="unconfirmed", reason="sender_lost")
-            await self._record(turn, scope, attempt, lost)
-        return turn.attempts
+        event = outcome_event(request, attempt, outcome)
+        await record(event)
+        if attempt.buttons and isinstance(event, Receipt):
+            self._tables.add(turn.turn_id, request, event)
 
     async def _learn_stops(self, turn: TurnLane, request: SendRequest) -> None:
         # What is owed is owed under a stop. One that was never pushed here is read, for its
@@ -363,30 +391,6 @@ class Sender:
         await asyncio.wait({typing, grace}, return_when=asyncio.FIRST_COMPLETED)
         grace.cancel()
         typing.cancel()
-
-    def _send_attempt(
-        self, request: SendRequest, ordinal: int, lock_ms: float, ready: float | NotPosted
-    ) -> SendAttempt:
-        return SendAttempt(
-            attempt=ordinal,
-            flush=request.flush,
-            piece=request.piece,
-            part=request.part,
-            purpose=request.purpose,
-            channel_id=request.draft.channel_id,
-            content=request.draft.content,
-            reply_to=request.draft.reply_to,
-            attachments=tuple(sha256(file.data).hexdigest() for file in request.draft.files),
-            buttons=tuple(button.custom_id for button in request.draft.buttons),
-            pacing_ms=request.pacing_ms,
-            lock_ms=lock_ms,
-            rate_limit_ms=ready.ms if isinstance(ready, NotPosted) else ready,
-            sender=self._life,
-        )
-
-
-def _without_buttons(request: SendRequest) -> SendRequest:
-    return replace(request, draft=replace(request.draft, buttons=()))
 
 
 def _home_of(request: SendRequest) -> ChannelId:

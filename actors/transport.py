@@ -26,7 +26,7 @@ from yarl import URL
 from actors.errors import RemoteUrlPolicyError, TransportError
 from actors.gate.pinned import Resolve, judged_addresses, pinned_client, system_resolve
 from actors.gate.urls import admitted
-from actors.ports import HttpRequest, HttpStream
+from actors.http_port import HttpRequest, HttpStream
 from events.generation import StreamEnd
 
 CONNECT_TIMEOUT_SECONDS: Final = 10.0
@@ -48,7 +48,7 @@ _ENDS: Final[tuple[tuple[type[BaseException], StreamEnd], ...]] = (
 
 
 class AiohttpTransport:
-    """`actors.ports.Transport` over one aiohttp session, opened at its first use."""
+    """`actors.http_port.Transport` over one aiohttp session, opened at its first use."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class AiohttpTransport:
 
 
 class AiohttpStream:
-    """`actors.ports.HttpStream` over one response."""
+    """`actors.http_port.HttpStream` over one response."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response

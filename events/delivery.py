@@ -7,6 +7,9 @@ from events.base import ChannelId, Event, MessageId
 Route = Literal["bot", "webhook"]
 """Who posts: the bot's own account, or a webhook."""
 
+Purpose = Literal["answer", "notice", "reply_notice"]
+"""The model's text, words of the bot itself, or the line that says which message is answered."""
+
 Outcome = Literal["pre_dispatch", "definite_refusal", "unconfirmed"]
 """What became of an attempt that Discord did not confirm.
 
@@ -31,8 +34,8 @@ class SendAttempt(Event, frozen=True, kw_only=True, tag="send_attempt"):
     """The flush it comes from; 0 for a notice."""
     piece: int = 0
     """Index of the piece in that flush, from 0."""
-    purpose: Literal["answer", "notice"] = "answer"
-    """Whether it carries the model's text or words of the bot itself."""
+    purpose: Purpose = "answer"
+    """What it carries."""
     route: Route = "bot"
     """Who posts."""
     channel_id: ChannelId
@@ -58,6 +61,10 @@ class SendAttempt(Event, frozen=True, kw_only=True, tag="send_attempt"):
     stands for the piece."""
     buttons: tuple[str, ...] = ()
     """Custom ids of the buttons below it, in order."""
+    prefix: str = ""
+    """What of the content says who speaks, where the route shows no name."""
+    webhook_id: int | None = None
+    """The webhook, where one posts."""
 
 
 class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
@@ -83,6 +90,10 @@ class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
     """Milliseconds at Discord, waits for rate limits included."""
     tries: int = 1
     """Requests written; more than 1 only after 429."""
+    persona: str | None = None
+    """Whose words they are, where the message shows its name."""
+    is_generic: bool = False
+    """Whether it shows Discord's own picture, for want of the persona's."""
 
 
 class Retraction(Event, frozen=True, kw_only=True, tag="retraction"):

@@ -29,6 +29,8 @@ class TableMessage(Struct, frozen=True, kw_only=True):
     """The flush with the table's source."""
     piece: int
     """The piece of it that is the source."""
+    webhook_id: int | None = None
+    """The webhook that posted it, through which alone it can be edited; None is the bot itself."""
     posted_at: datetime
     """When Discord accepted it, UTC."""
 
@@ -82,6 +84,7 @@ def _settle(
         scope=recorded.scope,
         flush=sent.flush,
         piece=sent.piece,
+        webhook_id=receipt.webhook_id,
         posted_at=recorded.recorded_at,
     )
     return replace(state, posted={**state.posted, receipt.message_id: message})

@@ -275,12 +275,16 @@ def _delivery(event: Delivery) -> str:
 
 
 def _attempt(event: SendAttempt) -> str:
-    what = f"flush {event.flush}.{event.piece}" if event.purpose == "answer" else "a notice"
+    what = {
+        "answer": f"flush {event.flush}.{event.piece}",
+        "notice": "a notice",
+        "reply_notice": "what it replies to",
+    }[event.purpose]
+    name = f" as {event.identity}" if event.identity else ""
     part = f", part {event.part}" if event.part else ""
     files = f", {len(event.attachments)} files" if event.attachments else ""
-    return (
-        f"attempt {event.attempt} by {event.route}, {what}{part}{files}: {excerpt(event.content)}"
-    )
+    said = f"{what}{part}{files}: {excerpt(event.content)}"
+    return f"attempt {event.attempt} by {event.route}{name}, {said}"
 
 
 def _retraction(event: Retraction) -> str:

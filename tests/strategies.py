@@ -23,6 +23,7 @@ from events.base import (
 from events.delivery import (
     ButtonDisabled,
     Outcome,
+    Purpose,
     Receipt,
     Retraction,
     Route,
@@ -320,7 +321,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         attempt=ordinals,
         flush=counts,
         piece=counts,
-        purpose=st.sampled_from(["answer", "notice"]),
+        purpose=one_of_literal(Purpose),
         route=one_of_literal(Route),
         channel_id=channel_ids,
         content=texts,
@@ -333,6 +334,8 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         sender=words,
         part=counts,
         buttons=st.lists(words, max_size=1).map(tuple),
+        prefix=texts,
+        webhook_id=st.none() | snowflakes,
     ),
     Receipt: st.builds(
         Receipt,
@@ -346,6 +349,8 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         sprite=maybe_words,
         ms=milliseconds,
         tries=ordinals,
+        persona=maybe_words,
+        is_generic=st.booleans(),
     ),
     SendFailed: st.builds(
         SendFailed,

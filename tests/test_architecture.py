@@ -25,7 +25,12 @@ ALLOWED_TOP = {
 }
 HOMES = {
     "ray": ("actors/cluster/",),
-    "hikari": ("actors/delivery/single_attempt.py", "bot/"),
+    "hikari": (
+        "actors/delivery/rest_client.py",
+        "actors/delivery/single_attempt.py",
+        "actors/delivery/webhook_calls.py",
+        "bot/",
+    ),
     "duckdb": ("events/", "actors/read_models/"),
     "aiohttp": (
         "actors/transport.py",

@@ -6,7 +6,7 @@ of more than a day ago are left as they are; pressing them says that they have e
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -14,7 +14,7 @@ import structlog
 from msgspec.structs import replace
 
 from actors.delivery.table_button import LIFETIME_SECONDS, SHOW_MARKDOWN
-from actors.ports import Clock, HistoryMessage, LogPort, Messenger, SendRequest
+from actors.ports import Button, Clock, HistoryMessage, LogPort, SendRequest
 from events.base import MessageId, Position, TurnId, channel_stream, turn_stream
 from events.codec import append_of
 from events.delivery import ButtonDisabled, Receipt
@@ -22,6 +22,9 @@ from events.generation import Flush
 from projections import table_messages
 from projections.fold import fold
 from projections.table_messages import TableMessage
+
+EditButtons = Callable[[TableMessage, tuple[Button, ...]], Awaitable[str | None]]
+"""Puts buttons below a message; returns why that failed, None where it did not."""
 
 LOOK_BACK_SECONDS: Final = 24 * 3_600.0
 """How old a message may be to be remembered."""
@@ -34,9 +37,9 @@ _log = structlog.get_logger(__name__)
 class TableMessages:
     """What one sender knows of the tables that it, and senders before it, posted."""
 
-    def __init__(self, log: LogPort, messenger: Messenger, clock: Clock) -> None:
+    def __init__(self, log: LogPort, edit: EditButtons, clock: Clock) -> None:
         self._log = log
-        self._messenger = messenger
+        self._edit = edit
         self._clock = clock
         self._posted: dict[MessageId, TableMessage] = {}
         self._armed: dict[MessageId, TableMessage] = {}
@@ -57,6 +60,7 @@ class TableMessages:
             scope=request.scope,
             flush=request.flush,
             piece=request.piece,
+            webhook_id=receipt.webhook_id,
             posted_at=self._clock.now(),
         )
         self._posted[message.message_id] = self._armed[message.message_id] = message
@@ -127,9 +131,7 @@ class TableMessages:
 
     async def _disable(self, message: TableMessage) -> None:
         button = replace(SHOW_MARKDOWN, is_disabled=True)
-        failure = await self._messenger.edit_buttons(
-            message.destination_id, message.message_id, (button,)
-        )
+        failure = await self._edit(message, (button,))
         if failure is not None:
             _log.warning("button_not_disabled", message_id=message.message_id, reason=failure)
         # Whatever became of it: a message that is gone would be asked for again at every start.

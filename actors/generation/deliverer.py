@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from actors.errors import LeaseLostError
 from actors.generation.journal import Journal
+from actors.generation.replying import reply_card
 from actors.generation.start import StartTurn
 from actors.generation.tables import table_drafts
 from actors.ports import (
@@ -30,6 +31,7 @@ from actors.ports import (
     StopSignal,
 )
 from actors.text.pacing import delay_seconds, pause_seconds
+from actors.voice import voice_of
 from events.errors import EventLogError
 from events.generation import Flush
 
@@ -301,6 +303,13 @@ class Deliverer:
             piece=errand.piece,
             part=part,
             draft=draft,
+            voice=voice_of(
+                start.personas,
+                start.persona,
+                errand.flush.modifier,
+                is_copied=errand.flush.is_copied,
+            ),
+            reply_card=None if self._delivered else reply_card(start.trigger),
             owed=errand.owed,
             pacing_ms=pacing_ms,
         )

@@ -14,7 +14,7 @@ from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
 from actors.generation.watchdog import Watchdog
 from actors.generation.world import World
-from actors.ports import HttpRequest, HttpStream
+from actors.http_port import HttpRequest, HttpStream
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.framing import BodyFramer, is_success
 from actors.providers.registry import provider_for

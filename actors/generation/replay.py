@@ -164,7 +164,9 @@ def _compare_flushes(events: Sequence[Recorded], rebuilt: Rebuilt) -> Difference
 def _compare_attempts(events: Sequence[Recorded], rebuilt: Rebuilt) -> Difference | None:
     for position, attempt in _attempts(events):
         piece = _piece(rebuilt, attempt)
-        if piece is None or attempt.content not in _contents(piece, attempt):
+        if piece is None or attempt.content.removeprefix(attempt.prefix) not in _contents(
+            piece, attempt
+        ):
             return Difference(
                 what="send_attempt",
                 number=attempt.attempt,

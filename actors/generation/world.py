@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from actors.generation.limits import TurnLimits
-from actors.ports import Clock, LogPort, SenderPort, Transport
+from actors.http_port import Transport
+from actors.ports import Clock, LogPort, SenderPort
 from actors.spending.registrations import Registrations
 from actors.tools.registry import ToolRegistry
 from events.generation import ErrorType

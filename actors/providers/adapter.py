@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from typing_extensions import override
 
 from actors.gate.addresses import Policy
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from events.generation import Chunk, FunctionCall, StreamEnd
 
 

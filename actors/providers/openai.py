@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from actors.providers import errors
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.json_text import (

@@ -10,7 +10,7 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from actors.errors import TransportError
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from actors.transport import AiohttpTransport, retry_after_seconds
 from bot.loopback.provider import LoopbackProvider
 from bot.loopback.script import Answer, Fault, refusal

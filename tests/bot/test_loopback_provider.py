@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.errors import TransportError
-from actors.ports import HttpRequest, Transport
+from actors.http_port import HttpRequest, Transport
 from actors.providers.adapter import ContextItem, ModelRoute
 from actors.providers.framing import BodyFramer, is_success
 from actors.providers.registry import provider_for

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Collection
 from typing_extensions import override
 
 from actors.ports import Button, Draft, HistoryMessage, NotPosted, Posted, StopSignal
+from actors.voice import Hook
+from actors.webhook_port import Place, Refusal, Webhook, WebhookCalls
 from events.base import (
     Append,
     Appended,
@@ -180,10 +182,38 @@ async def _done(waiting: Awaitable[object]) -> object:
     return await waiting
 
 
+class NoWebhooks(WebhookCalls):
+    """A Discord in which no place has webhooks."""
+
+    refusal = Refusal(reason="http_403", code=50013)
+
+    @override
+    async def place(self, channel_id: ChannelId) -> Place | Refusal:
+        return Place(parent_id=None)
+
+    @override
+    async def owned(self, channel_id: ChannelId) -> list[Webhook] | Refusal:
+        return self.refusal
+
+    @override
+    async def create(self, channel_id: ChannelId, name: str) -> Webhook | Refusal:
+        return self.refusal
+
+    @override
+    async def dress(self, webhook: Webhook, image: bytes) -> Webhook | Refusal:
+        return self.refusal
+
+    @override
+    async def own_avatar(self) -> str | Refusal:
+        return self.refusal
+
+
 class ScriptedMessenger:
     """A Discord that answers as told, and lets a test look in between."""
 
     def __init__(self) -> None:
+        self.webhooks = NoWebhooks()
+        """There are none."""
         self.readiness = Gate()
         """Where `ready` waits, as for a rate limit."""
         self.writing = Gate()
@@ -209,11 +239,9 @@ class ScriptedMessenger:
         self.waited: list[float | None] = []
         """What `ready` is said to have waited, a post."""
 
-    async def ready(
-        self, channel_id: ChannelId, stop: StopSignal | None = None
-    ) -> float | NotPosted:
+    async def ready(self, draft: Draft, stop: StopSignal | None = None) -> float | NotPosted:
         """Wait at the gate."""
-        assert channel_id
+        assert draft.channel_id
         if not await self.readiness.passed(stop):
             return NotPosted(outcome="pre_dispatch", reason="stopped")
         return self.refuse_ready or 5.0
@@ -240,15 +268,23 @@ class ScriptedMessenger:
         )
 
     async def edit_buttons(
-        self, channel_id: ChannelId, message_id: MessageId, buttons: tuple[Button, ...]
+        self,
+        channel_id: ChannelId,
+        message_id: MessageId,
+        buttons: tuple[Button, ...],
+        hook: Hook | None = None,
     ) -> str | None:
         """Remember the edit."""
         assert channel_id
+        assert hook is None
         self.edited[message_id] = buttons
         return None
 
-    async def delete(self, channel_id: ChannelId, message_id: MessageId) -> bool:
+    async def delete(
+        self, channel_id: ChannelId, message_id: MessageId, hook: Hook | None = None
+    ) -> bool:
         """Delete, unless the message is said to stay."""
+        assert hook is None
         self.deleted.append((channel_id, message_id))
         return message_id not in self.undeletable
 

@@ -136,7 +136,7 @@ async def test_a_bucket_known_to_be_empty_is_waited_out_before_the_write(
     for _ in range(5):
         await messenger.post(draft(channel))
 
-    waiting = asyncio.create_task(messenger.ready(channel))
+    waiting = asyncio.create_task(messenger.ready(draft(channel)))
     await clock.until_someone_sleeps()
     written = len(discord.posts)
     await clock.advance(5.0)
@@ -160,7 +160,7 @@ async def test_a_stop_ends_the_wait_before_the_write(
     for _ in range(5):
         await messenger.post(draft(channel))
 
-    waiting = asyncio.create_task(messenger.ready(channel, stop))
+    waiting = asyncio.create_task(messenger.ready(draft(channel), stop))
     await clock.until_someone_sleeps()
     stop.set()
 

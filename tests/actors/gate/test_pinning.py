@@ -12,7 +12,7 @@ from actors.gate.fetching import Fetcher
 from actors.gate.pictures import fetch_picture
 from actors.gate.pinned import _Socket, judged_addresses  # pyright: ignore[reportPrivateUsage]
 from actors.gate.urls import admitted
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from actors.transport import AiohttpTransport
 from tests.actors.gate.outside import Names, Outside, response
 
