@@ -77,6 +77,7 @@ class Stack:
         self._sender_process = MortalEndpoint(self.endpoint)
         self.transport = AiohttpTransport(read_timeout_seconds=idle_seconds)
         self.settings = TurnSettings(live_streaming=live, paced_messages=False)
+        self.personas: tuple[Persona, ...] = (Persona(name="Rejoinder"),)
         self.limits = TurnLimits(empty_retry_seconds=0)
         self.tools = ToolRegistry(BUILTIN)
         self._request_seconds = request_seconds
@@ -176,7 +177,13 @@ class Stack:
             model="loopback",
         )
 
-    async def ask(self, content: str = "Hello?", *, tools: tuple[str, ...] = ()) -> StartTurn:
+    async def ask(
+        self,
+        content: str = "Hello?",
+        *,
+        tools: tuple[str, ...] = (),
+        persona: str = "Rejoinder",
+    ) -> StartTurn:
         """Record a trigger, as the router does, and return the turn to run for it."""
         user = self.discord.world.users[self.author_id]
         message = await self.discord.say(user, self.channel_id, content)
@@ -189,7 +196,7 @@ class Stack:
             author_id=self.author_id,
             author_name="Ann",
             content=content,
-            persona="Rejoinder",
+            persona=persona,
         )
         scope = Scope(channel_id=self.channel_id, guild_id=self.guild_id)
         appended = await self.log().append(
@@ -202,7 +209,7 @@ class Stack:
             trigger=trigger,
             trigger_position=appended.position,
             trigger_seq=appended.seq,
-            personas=(Persona(name="Rejoinder"),),
+            personas=self.personas,
             system_prompt="Be kind.",
             models=(self.route(),),
             settings=self.settings,

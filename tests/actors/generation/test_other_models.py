@@ -31,9 +31,9 @@ def model(stack: Stack, name: str, key_count: int = 1) -> ModelRoute:
     return msgspec.structs.replace(stack.route(), model=name, api_key=all_keys[0], keys=all_keys)
 
 
-async def ask(stack: Stack, *models: ModelRoute) -> StartTurn:
+async def ask(stack: Stack, *models: ModelRoute, persona: str = "Rejoinder") -> StartTurn:
     """Return a turn over `models`."""
-    return msgspec.structs.replace(await stack.ask(), models=models)
+    return msgspec.structs.replace(await stack.ask(persona=persona), models=models)
 
 
 def asked(stack: Stack) -> list[tuple[str, str]]:
