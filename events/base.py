@@ -45,7 +45,7 @@ def channel_stream(channel_id: ChannelId) -> StreamId:
 
 
 def guild_stream(guild_id: GuildId) -> StreamId:
-    """Return the stream of what a guild has set; the router is the only writer."""
+    """Return the stream of what befalls a guild and what it has set; it has many writers."""
     return StreamId(f"guild/{guild_id}")
 
 
@@ -55,6 +55,11 @@ def budget_stream(payer: str, month: date) -> StreamId:
     Many write to it, each with `expected_seq`: the log's own check of it is what decides over caps.
     """
     return StreamId(f"budget/{payer}/{month:%Y-%m}")
+
+
+def user_stream(user_id: UserId) -> StreamId:
+    """Return the stream of what befalls a user outside of any guild; it has many writers."""
+    return StreamId(f"user/{user_id}")
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):

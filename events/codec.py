@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from events.base import Append, Entry, Event, Scope, StreamId
+from events.decisions import DecisionAnswered, DecisionRequested
 from events.delivery import ButtonDisabled, Receipt, Retraction, SendAttempt, SendFailed
 from events.errors import CodecError
 from events.generation import (
@@ -59,6 +60,8 @@ AnyEvent = (
     | RequestDenied
     | HoldOpened
     | HoldSettled
+    | DecisionRequested
+    | DecisionAnswered
     | PersonaDefined
     | PersonaRemoved
     | SettingChanged

@@ -10,10 +10,13 @@ a cost, no request or a refused one, a request that broke off, a process that wa
 
 
 class UsageReport(Event, frozen=True, kw_only=True, tag="usage_report"):
-    """What one provider request used. Stream: turn. Absent is unknown, never 0."""
+    """What one provider request used. Absent is unknown, never 0.
+
+    Stream: turn; of a decision outside a turn, guild or user.
+    """
 
     request: int
-    """The request."""
+    """The request; 0 for a decision."""
     provider: str
     """The provider's name in the configuration."""
     model: str
@@ -36,6 +39,8 @@ class UsageReport(Event, frozen=True, kw_only=True, tag="usage_report"):
     """Part of the output that was reasoning."""
     cost_pico: int | None = None
     """Cost in 10**-12 US dollars, where known."""
+    correlation: str = ""
+    """The decision that used it; empty for a request of a turn. Key, where it is there."""
 
 
 class RequestDenied(Event, frozen=True, kw_only=True, tag="request_denied"):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from events.base import Event, Recorded, TurnId, delivery_stream, turn_stream
 from events.codec import AnyEvent, kind_of
+from events.decisions import DecisionAnswered, DecisionRequested
 from events.delivery import ButtonDisabled, Receipt, Retraction, SendAttempt, SendFailed
 from events.generation import (
     Chunk,
@@ -43,6 +44,8 @@ ToolUse = ToolCalled | ToolReturned | NotePinned
 """What tools do for it."""
 Spending = RequestDenied | HoldOpened | HoldSettled
 """Who pays for it."""
+Decision = DecisionRequested | DecisionAnswered
+"""What a decision model is asked, and how that ends."""
 Delivery = Flush | SendAttempt | Receipt | SendFailed | Retraction | ButtonDisabled
 """What becomes of it."""
 Configuration = PersonaDefined | PersonaRemoved | SettingChanged
@@ -98,11 +101,13 @@ def summary(event: Event) -> str:
     return _beside(known)
 
 
-def _beside(event: ToolUse | Spending | Configuration) -> str:
+def _beside(event: ToolUse | Spending | Decision | Configuration) -> str:
     if isinstance(event, ToolUse):
         return _tool_use(event)
     if isinstance(event, Spending):
         return _spending(event)
+    if isinstance(event, Decision):
+        return _decision(event)
     return _configuration(event)
 
 
@@ -242,6 +247,20 @@ def _spending(event: Spending) -> str:
             return f"{_dollars(event.estimate_pico)} set aside for {event.hold_id}"
         case HoldSettled():
             return f"{_dollars(event.spent_pico)} spent by {event.hold_id} ({event.basis})"
+        case _:
+            assert_never(event)
+
+
+def _decision(event: Decision) -> str:
+    match event:
+        case DecisionRequested():
+            return f"asks {event.model} {event.question_count} questions ({event.slot})"
+        case DecisionAnswered():
+            fault = f" ({event.category})" if event.category else ""
+            return (
+                f"{event.model} {event.status}{fault}: {event.answer_count} answers, "
+                f"{event.refusal_count} refused, {event.elapsed_ms} ms"
+            )
         case _:
             assert_never(event)
 

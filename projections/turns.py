@@ -76,7 +76,8 @@ def _moved(state: TurnRow, recorded: Recorded) -> TurnRow:
         case RequestOpened(provider=provider, model=model):
             return replace(state, model=f"{provider}/{model}")
         case UsageReport() as report:
-            others = tuple(one for one in state.reports if one.request != report.request)
+            name = (report.request, report.correlation)
+            others = tuple(one for one in state.reports if (one.request, one.correlation) != name)
             return replace(state, reports=(*others, report))
         case Receipt():
             return replace(state, messages=state.messages + 1)

@@ -2,7 +2,8 @@
 
 Unknown is not zero: each sum is over the reports that know the figure, beside a count of those
 that don't. A request has one report; should it come again while its turn is open, the later one
-replaces the former. Direct messages belong to no guild and stand under None.
+replaces the former. So has a decision, by its correlation; outside of a turn the first counts.
+Direct messages belong to no guild and stand under None.
 """
 
 from datetime import date
@@ -14,6 +15,7 @@ from events.base import GuildId, Recorded, TurnId
 from events.spending import UsageReport
 from events.turn import TurnEnded
 from projections.fold import turn_of
+from projections.seen import Seen
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -75,10 +77,12 @@ class UsageState(Struct, frozen=True, kw_only=True):
 
     days: dict[date, dict[UsageKey, Sums]] = field(default_factory=dict[date, dict[UsageKey, Sums]])
     """Sums by key, those of a day together."""
-    reports: dict[TurnId, dict[int, tuple[UsageKey, UsageReport]]] = field(
-        default_factory=dict[TurnId, dict[int, tuple[UsageKey, UsageReport]]]
+    reports: dict[TurnId, dict[int | str, tuple[UsageKey, UsageReport]]] = field(
+        default_factory=dict[TurnId, dict[int | str, tuple[UsageKey, UsageReport]]]
     )
-    """What was counted for the requests of open turns."""
+    """What was counted for the requests and decisions of open turns."""
+    decisions: Seen = Seen()
+    """Decisions outside of turns that were counted."""
 
     @property
     def rows(self) -> dict[UsageKey, Sums]:
@@ -94,11 +98,11 @@ def initial() -> UsageState:
 def evolve(state: UsageState, recorded: Recorded) -> UsageState:
     """Return the state after one more event."""
     turn_id = turn_of(recorded)
-    if turn_id is None:
-        return state
     match recorded.event:
-        case UsageReport() as report:
+        case UsageReport() as report if turn_id is not None:
             return _report(state, turn_id, report, recorded)
+        case UsageReport() as report if report.correlation:
+            return _decision(state, report, recorded)
         case TurnEnded() if turn_id in state.reports:
             kept = {turn: reports for turn, reports in state.reports.items() if turn != turn_id}
             return replace(state, reports=kept)
@@ -109,16 +113,32 @@ def evolve(state: UsageState, recorded: Recorded) -> UsageState:
 def _report(
     state: UsageState, turn_id: TurnId, report: UsageReport, recorded: Recorded
 ) -> UsageState:
-    key = UsageKey(
-        guild_id=recorded.scope.guild_id, model=report.model, day=recorded.recorded_at.date()
-    )
+    key = _key(recorded, report)
     of_turn = state.reports.get(turn_id, {})
+    name = report.correlation or report.request
     days = state.days
-    if report.request in of_turn:
-        days = _counted(days, *of_turn[report.request], sign=-1)
-    return UsageState(
+    if name in of_turn:
+        days = _counted(days, *of_turn[name], sign=-1)
+    return replace(
+        state,
         days=_counted(days, key, report, sign=1),
-        reports={**state.reports, turn_id: {**of_turn, report.request: (key, report)}},
+        reports={**state.reports, turn_id: {**of_turn, name: (key, report)}},
+    )
+
+
+def _decision(state: UsageState, report: UsageReport, recorded: Recorded) -> UsageState:
+    if report.correlation in state.decisions:
+        return state
+    return replace(
+        state,
+        days=_counted(state.days, _key(recorded, report), report, sign=1),
+        decisions=state.decisions.with_(report.correlation),
+    )
+
+
+def _key(recorded: Recorded, report: UsageReport) -> UsageKey:
+    return UsageKey(
+        guild_id=recorded.scope.guild_id, model=report.model, day=recorded.recorded_at.date()
     )
 
 

@@ -15,8 +15,8 @@ from typing import Final, NoReturn
 
 from msgspec import Struct
 
-from actors.decisions.questions import ApiStyle
 from actors.providers.json_text import JsonObject, is_list, is_object
+from events.decisions import ApiStyle
 from events.generation import Usage
 
 LONGEST_MODEL: Final = 200

@@ -13,14 +13,13 @@ Pure.
 
 import re
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 from yarl import URL
 
-ApiStyle = Literal["openrouter-decisions", "system-one", "openai-decisions"]
-"""The protocol that an endpoint speaks."""
+from events.decisions import ApiStyle
 
 OPENROUTER_URL: Final = "https://openrouter.ai/api/alpha/decisions"
 """Where the native protocol is spoken."""

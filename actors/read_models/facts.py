@@ -19,7 +19,7 @@ from events.generation import RequestOpened
 from events.spending import UsageReport
 from events.turn import TurnEnded, TurnRecovered, TurnStarted
 
-FACTS_VERSION: Final = 1
+FACTS_VERSION: Final = 2
 """Raise it whenever a fold below changes: every read model is then built again."""
 
 
@@ -89,6 +89,8 @@ class UsageRow(Struct, frozen=True, kw_only=True):
     """Part of the input that was written to the cache."""
     cost_pico: int | None
     """Cost in 10**-12 US dollars."""
+    correlation: str = ""
+    """The decision that used it; empty for a request of a turn."""
 
 
 TURN_MARKS: Final = (TurnStarted, RequestOpened, Receipt, SendFailed, TurnRecovered, TurnEnded)
@@ -174,17 +176,18 @@ def usage_row(recorded: Recorded, report: UsageReport) -> UsageRow:
         cache_read_tokens=signed(report.cache_read_tokens),
         cache_write_tokens=signed(report.cache_write_tokens),
         cost_pico=signed(report.cost_pico),
+        correlation=report.correlation,
     )
 
 
 def fold_usage(batch: Iterable[Recorded]) -> list[UsageRow]:
-    """Return the rows of `batch`: one a request of a turn, where it was repeated the latest."""
+    """Return the rows of `batch`: one a request of a turn or a decision, if repeated the latest."""
     latest: dict[object, UsageRow] = {}
     for recorded in batch:
         if isinstance(recorded.event, UsageReport):
             row = usage_row(recorded, recorded.event)
-            key = (row.turn_id, row.request) if row.turn_id else row.position
-            latest[key] = row
+            in_turn = (row.turn_id, row.request) if row.turn_id else row.position
+            latest[row.correlation or in_turn] = row
     return list(latest.values())
 
 

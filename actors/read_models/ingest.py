@@ -77,7 +77,13 @@ def _known_turns(connection: DuckDBPyConnection, ids: set[uuid.UUID]) -> dict[uu
 
 
 def _write_usage(connection: DuckDBPyConnection, rows: Sequence[UsageRow]) -> None:
-    keyed = [row for row in rows if row.turn_id is not None]
+    decisions = [row.correlation for row in rows if row.correlation]
+    if decisions:
+        connection.execute(
+            "DELETE FROM facts.usage_rows WHERE correlation IN (SELECT unnest($1::VARCHAR[]))",
+            [decisions],
+        )
+    keyed = [row for row in rows if row.turn_id is not None and not row.correlation]
     if keyed:
         connection.execute(
             "DELETE FROM facts.usage_rows WHERE turn_id BETWEEN $first AND $last "

@@ -1,15 +1,15 @@
-"""The tables of a read model, the views `turns` and `usage`, and opening a file that has them.
+"""The tables of a read model, the views of figures, and opening a file that has them.
 
-People see `events`, the views of `views.py`, `turns` and `usage`; what those stand on is kept in
-a schema of its own. The bodies are stored in today's version of each kind, so that a view never
-meets an old shape: when a version moves, the whole model is built again.
+People see `events`, the views of `views.py`, `turns`, `usage` and `decision_quality`; what those
+stand on is kept in a schema of its own. The bodies are stored in today's version of each kind, so
+that a view never meets an old shape: when a version moves, the whole model is built again.
 """
 
 import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -19,6 +19,7 @@ from actors.read_models.lock_holder import locked_by_another
 from actors.read_models.views import VIEW_NAMES, view_statements
 from events.base import Position
 from events.codec import EVENT_TYPES, kind_of
+from events.decisions import DecisionStatus
 
 TABLES: Final = (
     """CREATE TABLE events(
@@ -34,7 +35,7 @@ TABLES: Final = (
         position UBIGINT, day DATE, turn_id UUID, channel_id UBIGINT, guild_id UBIGINT,
         request BIGINT, provider VARCHAR, model VARCHAR, is_measured BOOLEAN, input_tokens BIGINT,
         output_tokens BIGINT, cache_read_tokens BIGINT, cache_write_tokens BIGINT,
-        cost_pico BIGINT)""",
+        cost_pico BIGINT, correlation VARCHAR)""",
     "CREATE TABLE facts.checkpoint(position UBIGINT)",
     "CREATE TABLE facts.schema_version(fingerprint VARCHAR)",
     "INSERT INTO facts.checkpoint VALUES (0)",
@@ -72,6 +73,11 @@ def usage_sql(groups: Sequence[str]) -> str:
     return f"SELECT {named}{_USAGE_FIGURES} FROM facts.usage_rows{grouped}"  # noqa: S608 - our words
 
 
+_STATUSES: Final = ", ".join(
+    f"count(*) FILTER (status = '{status}') AS {status.replace('-', '_')}"
+    for status in get_args(DecisionStatus)
+)
+
 FIGURE_VIEWS: Final = (
     f"CREATE OR REPLACE VIEW usage AS {usage_sql(('guild_id', 'model', 'provider', 'day'))}",
     """CREATE OR REPLACE VIEW turns AS
@@ -85,10 +91,26 @@ FIGURE_VIEWS: Final = (
             CASE WHEN count(*) = count(cost_pico) THEN usd(sum(cost_pico)) END AS cost_usd
         FROM facts.usage_rows GROUP BY turn_id
     ) AS used USING (turn_id)""",
+    f"""CREATE OR REPLACE VIEW decision_quality AS
+    SELECT model, api_style, CAST(recorded_at AS DATE) AS day, count(*) AS calls, {_STATUSES},
+        histogram(category) AS failures,
+        quantile_disc(elapsed_ms, 0.5) AS p50_ms,
+        quantile_disc(elapsed_ms, 0.95) AS p95_ms,
+        count(*) FILTER (status = 'refused') / nullif(
+            count(*) FILTER (status IN ('completed', 'refused')), 0) AS refusal_rate,
+        count(*) FILTER (used_at > position) AS late_usage
+    FROM (
+        FROM decisions_answered
+        QUALIFY row_number() OVER (PARTITION BY correlation ORDER BY position) = 1
+    ) AS answered LEFT JOIN (
+        SELECT correlation, min(position) AS used_at FROM usage_reports GROUP BY correlation
+    ) AS used USING (correlation)
+    GROUP BY model, api_style, day""",  # noqa: S608 - our words
 )
-"""A turn's cost is known only where each of its requests reported one (rule U21)."""
+"""A turn's cost is known only where each of its requests reported one (rule U21). A decision counts
+once, by its end; usage that comes after it is late (rules P5, V1)."""
 
-PUBLIC_TABLES: Final = VIEW_NAMES | {"events", "turns", "usage"}
+PUBLIC_TABLES: Final = VIEW_NAMES | {"events", "turns", "usage", "decision_quality"}
 """What people may read."""
 
 PUBLIC_MACROS: Final = frozenset({"usd"})

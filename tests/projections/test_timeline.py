@@ -4,6 +4,7 @@ import pytest
 
 from events.base import Event, MessageId, TriggerId, UserId
 from events.codec import EVENT_TYPES, kind_of
+from events.decisions import DecisionAnswered, DecisionRequested
 from events.delivery import ButtonDisabled, Retraction, SendFailed
 from events.generation import (
     Chunk,
@@ -129,6 +130,30 @@ LINES: list[tuple[Event, str]] = [
     (
         report(tokens_in=9, cost=1_500_000),
         "measured: 9 in, unknown out, cost 0.000002 USD",
+    ),
+    (
+        DecisionRequested(
+            correlation="c1",
+            slot="decision",
+            provider="custom",
+            api_style="system-one",
+            model="judge",
+            model_id=1,
+            question_count=3,
+            body_bytes=2_210,
+        ),
+        "asks judge 3 questions (decision)",
+    ),
+    (
+        DecisionAnswered(
+            correlation="c1",
+            api_style="system-one",
+            model="judge",
+            status="failed",
+            category="malformed_response",
+            elapsed_ms=12,
+        ),
+        "judge failed (malformed_response): 0 answers, 0 refused, 12 ms",
     ),
     (
         PersonaDefined(persona=Persona(name="Ren"), by=UserId(77)),

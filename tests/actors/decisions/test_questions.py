@@ -2,7 +2,8 @@
 
 import pytest
 
-from actors.decisions.questions import ApiStyle, Question, encoded, endpoint, fault_of
+from actors.decisions.questions import Question, encoded, endpoint, fault_of
+from events.decisions import ApiStyle
 
 
 def ask(*ids: str) -> list[Question]:

@@ -28,7 +28,7 @@ def test_every_kind_has_a_view_of_its_own(models: ReadModels) -> None:
     """A kind without a view would have to be parsed out of JSON by hand."""
     found = {row[0] for row in models.sql("SHOW TABLES").rows}
 
-    assert found == VIEW_NAMES | {"events", "turns", "usage"}
+    assert found == VIEW_NAMES | {"events", "turns", "usage", "decision_quality"}
     assert len(VIEW_NAMES) == len(EVENT_TYPES)
 
 
