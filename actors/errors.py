@@ -9,6 +9,8 @@ ActorError
 │   └── PictureRefusedError  what an address gave is no picture
 └── FailureError            the world's fault: recorded, then recovered from
     ├── TransportError      a provider's HTTP exchange broke; `end` says how
+    ├── LimitReachedError   a provider's limit on whoever pays; holds no word of the provider's
+    ├── UnreadableKeyError  a stored key can't be read; whoever stores it has logged why
     ├── LeaseLostError      the log did not answer for 10 s: close the stream, end
     ├── ExtensionError      a required extension can't be loaded: tell the operator
     └── ClusterUnreachableError  nobody answers at the cluster's address: tell the operator
@@ -43,6 +45,25 @@ class TransportError(FailureError):
     @override
     def __str__(self) -> str:
         return f"the provider's stream ended by {self.end}: {self.detail}"
+
+
+class LimitReachedError(FailureError):
+    """A provider refuses a request since a limit of whoever pays is reached."""
+
+    def __init__(self, limit_source: str, media_minimum_usd: float | None) -> None:
+        super().__init__(limit_source, media_minimum_usd)
+        self.limit_source = limit_source
+        """Which limit; one of a closed list."""
+        self.media_minimum_usd = media_minimum_usd
+        """The balance, in US dollars, that it demands for images or video, where it says so."""
+
+    @override
+    def __str__(self) -> str:
+        return f"the provider's limit {self.limit_source} is reached"
+
+
+class UnreadableKeyError(FailureError):
+    """A stored key can't be read."""
 
 
 class LeaseLostError(FailureError):

@@ -43,6 +43,10 @@ class HttpStream(Protocol):
         """The Retry-After header in seconds, where present and readable."""
         ...
 
+    def header(self, name: str) -> str:
+        """Return a header, whatever the case of its name; empty where absent."""
+        ...
+
     def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives.
 

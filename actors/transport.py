@@ -153,6 +153,10 @@ class AiohttpStream:
         """The Retry-After header in seconds, where present and readable."""
         return retry_after_seconds(self._response.headers)
 
+    def header(self, name: str) -> str:
+        """Return a header, whatever the case of its name; empty where absent."""
+        return self._response.headers.get(name, "")
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives.
 
