@@ -10,20 +10,26 @@ import structlog
 
 from actors.cluster.hosts import RouterSpec, TurnSpec
 from actors.cluster.runtime import Runtime, RuntimeSpec
+from actors.decisions.asking import DecisionWorld
 from actors.errors import ActorError
 from actors.extensions.loading import ExtensionSpec, registrations_of
 from actors.gate.addresses import Policy
+from actors.gate.fetching import Fetcher
 from actors.generation.world import Notices
 from actors.providers.adapter import ModelRoute
 from actors.providers.registry import is_gated
 from actors.router_settings import Identities, RouterSettings
+from actors.spending.registrations import Registrations
+from actors.transport import AiohttpTransport
 from actors.warm_pool import PoolLimits
 from bot import journal_format, notices
+from bot.addressing import Addressing
 from bot.clock import SystemClock
 from bot.control import ControlServer
+from bot.decision_models import ConfiguredModels
 from bot.gateway import Gateway
 from bot.guild_settings import GuildSettings
-from bot.identities import fresh_instance, fresh_seed, fresh_turn_id
+from bot.identities import fresh_correlation, fresh_instance, fresh_seed, fresh_turn_id
 from bot.instance import AlreadyRunningError, BotLock
 from bot.live import LiveOperations
 from bot.secret import Secret
@@ -56,6 +62,9 @@ class Bot:
             LiveOperations(self.runtime, self._clock.now()),
         )
         self._gateway = Gateway(settings, self, self.runtime, self._guilds)
+        self._transport = AiohttpTransport()
+        self._registrations = Registrations()
+        self._addressing: Addressing | None = None
 
     async def start(self) -> None:
         """Start all of it and return when messages are answered.
@@ -68,15 +77,18 @@ class Bot:
         self._lock.acquire()
         await self.runtime.start()
         # Turns load them where they run; loading them here tells the operator before any turn.
-        registrations_of(extension_specs(self._settings), self.runtime.log(), self._clock)
+        specs = extension_specs(self._settings)
+        self._registrations = registrations_of(specs, self.runtime.log(), self._clock)
+        self._addressing = self._weighing()
         await self._control.start()
         await self._guilds.start()
         await self._gateway.start()
         _log.info("bot_started", directory=str(self._settings.log.directory))
 
     async def trigger(self, trigger: TriggerReceived) -> None:
-        """Hand a trigger to the router."""
-        await self.runtime.trigger(trigger)
+        """Hand a trigger to the router, unless its word is surely not meant for the bot."""
+        if self._addressing is None or not await self._addressing.is_for_others(trigger):
+            await self.runtime.trigger(trigger)
 
     async def stop(self, channel_id: ChannelId, requester: str, kind: StopKind) -> TurnId | None:
         """Stop the channel's running turn; return its id, None where nothing runs."""
@@ -94,9 +106,28 @@ class Bot:
     async def aclose(self) -> None:
         """End all of it: the gateway first, the log last."""
         await self._gateway.aclose()
+        if self._addressing is not None:
+            await self._addressing.aclose()
+        await self._registrations.drain()
+        await self._transport.aclose()
         await self._control.aclose()
         await self.runtime.aclose()
         self._lock.release()
+
+    def _weighing(self) -> Addressing | None:
+        settings = self._settings
+        if not settings.addressing.model:
+            return None
+        catalog = ConfiguredModels(settings.decisions, Fetcher())
+        world = DecisionWorld(
+            catalog=catalog,
+            transport=self._transport,
+            clock=self._clock,
+            fresh_id=fresh_correlation,
+            registrations=self._registrations,
+        )
+        reference = catalog.reference(settings.addressing.model)
+        return Addressing(settings.addressing, reference, world, self.runtime.log())
 
 
 def runtime_spec(
@@ -214,4 +245,5 @@ async def _until_ended(bot: Bot) -> int:
 
 def _secrets(settings: Settings) -> list[Secret]:
     keys = [key for provider in settings.providers.values() for key in provider.api_keys]
+    keys += [one.api_key for one in settings.decisions.values() if one.api_key]
     return [settings.discord.token, *keys]

@@ -24,3 +24,8 @@ def fresh_seed() -> int:
 def fresh_instance() -> str:
     """Return an id for one run of the bot."""
     return str(uuid_utils.uuid7())
+
+
+def fresh_correlation() -> str:
+    """Return a random UUID, for one call of a decision model."""
+    return str(uuid_utils.uuid4())

@@ -16,6 +16,11 @@ class Secret:
         """Return the value, to be handed to whoever must send it and to nobody else."""
         return self._value
 
+    def fits_header(self) -> bool:
+        """Return whether an HTTP header takes it: printable ASCII without spaces."""
+        value = self._value
+        return value.isascii() and (not value or value.isprintable()) and " " not in value
+
     @override
     def __repr__(self) -> str:
         return "Secret(hidden)" if self._value else "Secret(empty)"

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct, field, inspect, structs
 
 from actors.providers.registry import is_gated
+from bot.decision_settings import AddressingSettings, DecisionSettings, judge_decisions
 from bot.persona_settings import (
     DEFAULT_PERSONA,
     PersonaSettings,
@@ -145,6 +146,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The actors' home."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
     """Endpoints by name; at least one."""
+    decisions: dict[str, DecisionSettings] = field(default_factory=dict[str, DecisionSettings])
+    """Decision models by name."""
+    addressing: AddressingSettings = AddressingSettings()
+    """Whether trigger words are weighed before they are answered."""
     chat: ChatSettings
     """How to answer."""
     personas: tuple[PersonaSettings, ...] = ()
@@ -231,6 +236,7 @@ def _judge(settings: Settings) -> Iterator[Fault]:
     yield from _judge_providers(settings)
     yield from _judge_models(settings)
     yield from judge_personas(settings.personas)
+    yield from judge_decisions(settings.decisions, settings.addressing)
 
 
 def _judge_url(key: str, url: str) -> Iterator[Fault]:
@@ -256,15 +262,9 @@ def _judge_token(token: Secret) -> Iterator[Fault]:
         is_token = base64.b64decode(head + "=" * (-len(head) % 4)).isdigit()
     except ValueError:
         is_token = False
-    if not is_token or not _fits_header(token):
+    if not is_token or not token.fits_header():
         allowed = "a bot's token, as Discord's developer portal shows it"
         yield Fault(key="discord.token", problem="is no bot token", allowed=allowed)
-
-
-def _fits_header(secret: Secret) -> bool:
-    # An HTTP header takes nothing else.
-    value = secret.reveal()
-    return value.isascii() and (not value or value.isprintable()) and " " not in value
 
 
 def _judge_providers(settings: Settings) -> Iterator[Fault]:
@@ -280,7 +280,7 @@ def _judge_providers(settings: Settings) -> Iterator[Fault]:
             allowed = "only where kind is custom: other kinds are not gated"
             yield Fault(key=f"{key}.allow_private", problem="has no effect", allowed=allowed)
         for index, secret in enumerate(provider.api_keys):
-            if not _fits_header(secret):
+            if not secret.fits_header():
                 where = f"{key}.api_keys[{index}]"
                 yield Fault(key=where, problem="is no key", allowed="printable ASCII")
 

@@ -384,3 +384,49 @@ def test_an_extension_is_on_by_its_table_and_off_without(path: Path) -> None:
     assert read(path, MINIMAL_FILE).extensions == {}
     budget = settings.extensions["budget"]
     assert (budget.required, budget.options) == (True, {"guild_usd": "25"})
+
+
+DECISIONS = """
+[decisions.judge]
+api_style = "system-one"
+base_url = "https://judge.example/v1"
+model = "judge-small"
+input_tokens = 32000
+
+[addressing]
+model = "judge"
+calibrated = "judge-small-1"
+below = 0.15
+"""
+
+
+def test_a_decision_model_and_what_it_is_asked_are_read(path: Path) -> None:
+    """Off unless the file names a model."""
+    settings = read(path, MINIMAL_FILE + DECISIONS)
+
+    assert settings.decisions["judge"].input_tokens == 32_000
+    assert (settings.addressing.model, settings.addressing.below) == ("judge", 0.15)
+    assert settings.addressing.seconds == 3
+    assert read(path, MINIMAL_FILE).addressing.model == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('"system-one"', '"chat"', "decisions.judge.api_style"),
+        ('"system-one"', '"openrouter-decisions"', "decisions.judge.base_url"),
+        ("https://judge.example/v1", "https://k:v@judge.example", "decisions.judge.base_url"),
+        ("https://judge.example/v1", "", "decisions.judge.base_url"),
+        ('"judge-small"', '""', "decisions.judge.model"),
+        ("32000", "511", "decisions.judge.input_tokens"),
+        ("input_tokens = 32000", "", "decisions.judge.input_tokens"),
+        ('model = "judge"', 'model = "jury"', "addressing.model"),
+        ("0.15", "0.0", "addressing.below"),
+        ('"judge-small-1"', '""', "addressing.calibrated"),
+    ],
+)
+def test_a_wrong_decision_model_names_its_key(path: Path, old: str, new: str, key: str) -> None:
+    """A fault here would otherwise show as messages that stay unanswered, or as nothing at all."""
+    found = faults(path, MINIMAL_FILE + DECISIONS.replace(old, new))
+
+    assert list(found) == [key]
