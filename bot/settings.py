@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct, field, inspect, structs
 
+from actors.providers.adapter import ProviderKind
 from actors.providers.registry import is_gated
 from bot.decision_settings import AddressingSettings, DecisionSettings, judge_decisions
 from bot.persona_settings import (
@@ -27,7 +28,7 @@ from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
 from events.turn import TurnSettings
 
-COMING_KINDS: Final = ("openrouter", "anthropic", "google", "custom")
+COMING_KINDS: Final = ("anthropic", "google", "custom")
 """Wire formats that a later version will speak."""
 
 MINIMAL_FILE: Final = """\
@@ -75,7 +76,7 @@ class RaySettings(Struct, frozen=True, kw_only=True):
 class ProviderSettings(Struct, frozen=True, kw_only=True):
     """`[providers.NAME]`: an endpoint that serves models."""
 
-    kind: Literal["openai"]
+    kind: ProviderKind
     """Its wire format."""
     base_url: str
     """The root of its API, without credentials, query or trailing slash."""

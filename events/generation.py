@@ -115,6 +115,8 @@ class FunctionCall(Struct, frozen=True, kw_only=True):
     """Its arguments as the JSON text that came."""
     call_id: str | None = None
     """The provider's id of the call."""
+    carried: str = ""
+    """JSON of what the provider wants back with the call, under the wire format it came in."""
 
 
 class Thought(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from actors.delivery.single_attempt import HikariMessenger
+from actors.gate.addresses import Policy
 from actors.generation.limits import TurnLimits
 from actors.generation.replay import replay
 from actors.generation.start import StartTurn, TurnResult
@@ -16,8 +17,8 @@ from actors.generation.turn import Turn
 from actors.generation.world import Notices, World
 from actors.log_client import LogClient
 from actors.ports import Clock
-from actors.providers.adapter import ModelRoute
-from actors.providers.registry import provider_for
+from actors.providers.adapter import ModelRoute, ProviderKind
+from actors.providers.registry import is_gated, provider_for
 from actors.sender import Sender
 from actors.tools.builtin import BUILTIN
 from actors.tools.registry import ToolRegistry
@@ -67,9 +68,11 @@ class Stack:
         request_seconds: float = 30.0,
         idle_seconds: float = 30.0,
         live: bool = True,
+        kind: ProviderKind = "openai",
         clock: Clock | None = None,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
+        self.kind: ProviderKind = kind
         self.discord = LoopbackDiscord()
         self.provider = LoopbackProvider()
         self.endpoint = LocalEndpoint()
@@ -171,10 +174,11 @@ class Stack:
         """Return the route to the loopback provider."""
         return ModelRoute(
             provider="main",
-            kind="openai",
-            base_url=self.provider.base_url,
+            kind=self.kind,
+            base_url=self.provider.base_url_of(self.kind),
             api_key="sk-test",
             model="loopback",
+            gate=Policy(allow_private=True) if is_gated(self.kind) else None,
         )
 
     async def ask(

@@ -143,7 +143,9 @@ faults = st.builds(
     retry_after_ms=maybe_counts,
 )
 thoughts = st.builds(Thought, content=texts, form=st.sampled_from(["raw", "summary"]))
-calls = st.builds(FunctionCall, name=words, arguments=texts, call_id=maybe_words)
+calls = st.builds(
+    FunctionCall, name=words, arguments=texts, call_id=maybe_words, carried=st.just("") | texts
+)
 chunks = st.builds(
     Chunk,
     type=st.sampled_from(["text", "function_call", "error", "done"]),

@@ -14,13 +14,16 @@ from actors.gate.addresses import Policy
 from actors.http_port import HttpRequest
 from events.generation import Chunk, FunctionCall, StreamEnd
 
+ProviderKind = Literal["openai", "openrouter"]
+"""A wire format, by the word that a configuration has for it."""
+
 
 class ModelRoute(Struct, frozen=True, kw_only=True):
     """A model at a provider, with what it takes to call it."""
 
     provider: str
     """The provider's name in the configuration."""
-    kind: Literal["openai"]
+    kind: ProviderKind
     """Its wire format."""
     base_url: str
     """The root of its API, such as `https://api.openai.com/v1`."""

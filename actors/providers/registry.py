@@ -4,8 +4,9 @@ from typing import Final
 
 from actors.providers.adapter import Provider
 from actors.providers.openai import OpenAI
+from actors.providers.openrouter import OpenRouter
 
-_PROVIDERS: Final[dict[str, Provider]] = {"openai": OpenAI()}
+_PROVIDERS: Final[dict[str, Provider]] = {"openai": OpenAI(), "openrouter": OpenRouter()}
 
 _GATED: Final = frozenset({"custom"})
 """Kinds whose endpoints people may supply."""

@@ -7,6 +7,7 @@ name, send the arguments as an object, or use the older `function_call`.
 
 from typing import Final
 
+from actors.providers.carried import carry
 from actors.providers.json_text import (
     JsonObject,
     dump,
@@ -21,6 +22,8 @@ from events.generation import FunctionCall
 CALLS_LIMIT: Final = 256 * 1024
 """Characters that the names and arguments of one response's calls may have."""
 _SLOTS_LIMIT: Final = 128
+_WANTED_BACK: Final = ("thought_signature", "extra_content")
+"""Fields of a call, beside those of the format, that Google behind it refuses to go on without."""
 
 
 class _Slot:
@@ -29,6 +32,7 @@ class _Slot:
         self.name = ""
         self.is_name_complete = False
         self.arguments: list[str] = []
+        self.extra: JsonObject = {}
 
 
 class ToolCalls:
@@ -46,13 +50,26 @@ class ToolCalls:
         for one in calls if is_list(calls) else [calls]:
             if is_object(one):
                 function = object_of(one.get("function"))
-                self._add(self._key(one), function, text_of(one.get("id")))
+                key = self._key(one)
+                self._add(key, function, text_of(one.get("id")))
+                if key in self._slots:
+                    self._keep(self._slots[key], one)
         legacy = delta.get("function_call")
         if is_object(legacy):
             self._add(0, legacy, "")
 
-    def take(self) -> list[FunctionCall]:
-        """Return the calls of all named slots, the lowest first, and forget them."""
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has begun."""
+        return bool(self._slots)
+
+    def take(self, kind: str, of_message: JsonObject) -> list[FunctionCall]:
+        """Return the calls of all named slots, the lowest first, and forget them.
+
+        Args:
+            kind: The wire format that gets back what the calls carry.
+            of_message: What it wants back with their message; the first call carries it.
+        """
         named = [slot for _, slot in sorted(self._slots.items()) if slot.name]
         self._slots.clear()
         return [
@@ -60,8 +77,9 @@ class ToolCalls:
                 name=clean(slot.name),
                 arguments=clean("".join(slot.arguments)) or "{}",
                 call_id=clean(slot.call_id) or None,
+                carried=carry(kind, _carried(slot, {} if at else of_message)),
             )
-            for slot in named
+            for at, slot in enumerate(named)
         ]
 
     def _key(self, call: JsonObject) -> int:
@@ -73,6 +91,12 @@ class ToolCalls:
             return 0
         same = (key for key, slot in self._slots.items() if slot.call_id == call_id)
         return next(same, max(self._slots, default=-1) + 1)
+
+    def _keep(self, slot: _Slot, call: JsonObject) -> None:
+        extra = {name: call[name] for name in _WANTED_BACK if call.get(name)}
+        if extra:
+            self._size += len(dump(extra))
+            slot.extra.update(extra)
 
     def _add(self, key: int, function: JsonObject, call_id: str) -> None:
         name = text_of(function.get("name"))
@@ -97,3 +121,7 @@ class ToolCalls:
             slot.arguments.append(part)
         elif part:
             slot.arguments = [part]
+
+
+def _carried(slot: _Slot, of_message: JsonObject) -> JsonObject:
+    return {**of_message, "call": slot.extra} if slot.extra else of_message

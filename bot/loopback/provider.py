@@ -1,6 +1,6 @@
-"""A scripted model provider on loopback: chat completions over real HTTP.
+"""A scripted model provider on loopback: every wire format over real HTTP, each on its own path.
 
-Tests and the demo talk to it as they would to any OpenAI-compatible endpoint. It answers from a
+Tests and the demo talk to it as they would to the provider of that format. It answers from a
 queue of scripted answers, else from a responder; records what was asked, and when and how each
 exchange ended, so that a test can wait for "the provider's socket was closed". Its gates stand in
 for time: a piece leaves when the test opens its gate.
@@ -16,22 +16,16 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, Self
 
 from aiohttp import web
 from msgspec.structs import replace
 
-from bot.loopback.script import (
-    Answer,
-    Body,
-    Fault,
-    Responder,
-    completion,
-    frames,
-    read_script,
-    say,
-)
+from actors.providers.adapter import ProviderKind
+from bot.loopback.formats import completion, frames
+from bot.loopback.script import Answer, Body, Fault, Responder, read_script, say
 
 Ending = Literal["completed", "client_closed", "reset", "closed", "shut_down"]
 """How an exchange ended: whole, by the client, by a scripted fault, by the server's end."""
@@ -40,6 +34,11 @@ _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 _SHUTDOWN_SECONDS: Final = 0.01
 """Leaving waits this long for exchanges that run; aiohttp takes 0 for ever."""
 _REQUEST_LIMIT: Final = 16 * 1024 * 1024
+_ROOTS: Final[dict[ProviderKind, str]] = {
+    "openai": "/v1",
+    "openrouter": "/openrouter/api/v1",
+}
+_CHAT: Final = "/chat/completions"
 
 
 def greet(_request: Body) -> Answer:
@@ -90,8 +89,12 @@ class LoopbackProvider:
 
     @property
     def base_url(self) -> str:
-        """The root of its API, as a model route names it; its port is known once entered."""
-        return f"http://127.0.0.1:{self._port}/v1"
+        """The root of its `openai` API; its port is known once entered."""
+        return self.base_url_of("openai")
+
+    def base_url_of(self, kind: ProviderKind) -> str:
+        """Return the root of the API that speaks `kind`, as a model route names it."""
+        return f"http://127.0.0.1:{self._port}{_ROOTS[kind]}"
 
     def script(self, *answers: Answer) -> None:
         """Queue answers; each request takes one, and the responder answers when none is left."""
@@ -105,7 +108,8 @@ class LoopbackProvider:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=_REQUEST_LIMIT)
-        app.router.add_post("/v1/chat/completions", self._serve)
+        for kind, root in _ROOTS.items():
+            app.router.add_post(root + _CHAT, partial(self._serve, kind))
         self._is_ending = False
         self._runner = web.AppRunner(
             app, handler_cancellation=True, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS
@@ -122,7 +126,7 @@ class LoopbackProvider:
             await self._runner.cleanup()
             self._runner = None
 
-    async def _serve(self, request: web.Request) -> web.StreamResponse:
+    async def _serve(self, kind: ProviderKind, request: web.Request) -> web.StreamResponse:
         body: Body = await request.json()
         headers = {name.lower(): value for name, value in request.headers.items()}
         received = ReceivedRequest(body, headers, _peer_port(request))
@@ -130,11 +134,11 @@ class LoopbackProvider:
             self.requests.append(received)
             self._arrived.notify_all()
         answer = self._script.popleft() if self._script else self._respond(body)
-        if answer.is_stream and not body.get("stream", False):
+        if answer.is_stream and _CHAT in request.path and not body.get("stream", False):
             answer = replace(answer, body=completion(answer), content_type="application/json")
         response = _response(answer)
         try:
-            await _Exchange(request, response, answer, received).run()
+            await _Exchange(request, response, answer, received).run(frames(answer, kind))
         except _BrokenError:
             pass
         except ConnectionError:
@@ -165,13 +169,12 @@ class _Exchange:
         self._received = received
         self._pending = bytearray()
 
-    async def run(self) -> None:
-        """Write the answer, or as much of it as its fault allows."""
+    async def run(self, made: Sequence[bytes]) -> None:
+        """Write the answer as the bytes that were made of it, or as much as its fault allows."""
         answer = self._answer
         if answer.fault is not None and answer.fault.after is None:
             await self._break(answer.fault)
         await self._response.prepare(self._request)
-        made = frames(answer)
         for index, frame in enumerate(made):
             await self._hold(index)
             if answer.delay_seconds:

@@ -1,12 +1,12 @@
-"""What a scripted provider answers, and the bytes that makes.
+"""What a scripted provider answers.
 
-An `Answer` is plain data, so that a demo's answers can stand in a JSON file. It speaks chat
-completions as an OpenAI-compatible endpoint does, and can break the rules one at a time.
+An `Answer` is plain data, so that a demo's answers can stand in a JSON file. It says what is
+answered in any wire format, and where it breaks the rules; `formats` makes bytes of it.
 """
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,7 +16,6 @@ from msgspec import Struct, field
 Body = dict[str, Any]
 """A JSON object, as a request or a payload."""
 
-_ID: Final = "chatcmpl-loopback"
 _FAILURE: Final = 400
 
 
@@ -31,6 +30,15 @@ class Tokens(Struct, frozen=True, kw_only=True):
     """Part of the prompt that came from a cache."""
     cost: float | None = None
     """US dollars."""
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """A tool call that an answer makes."""
+
+    name: str
+    """The tool."""
+    arguments: str = "{}"
+    """Its arguments as JSON; they leave in two pieces."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -49,6 +57,10 @@ class Answer(Struct, frozen=True, kw_only=True):
     """The text, as the deltas that carry it."""
     reasoning: tuple[str, ...] = ()
     """Reasoning deltas before the text."""
+    calls: tuple[Call, ...] = ()
+    """Tool calls after the text."""
+    error: str = ""
+    """The message of an error inside the stream, in place of its finish reason and usage."""
     payloads: tuple[str, ...] | None = None
     """Data payloads in place of all that `pieces` and what belongs to them would make."""
     body: bytes | None = None
@@ -112,39 +124,6 @@ def refusal(
     )
 
 
-def frames(answer: Answer) -> list[bytes]:
-    """Return the bytes of each payload, framed; joined they are the whole body."""
-    if answer.body is not None:
-        return [answer.body]
-    return [f"data: {payload}\n\n".encode() for payload in payloads(answer)]
-
-
-def payloads(answer: Answer) -> list[str]:
-    """Return the data payloads of a streamed answer, in order."""
-    if answer.payloads is not None:
-        return list(answer.payloads)
-    made = [json.dumps(chunk, ensure_ascii=False) for chunk in _chunks(answer)]
-    return [*made, "[DONE]"] if answer.has_done else made
-
-
-def completion(answer: Answer) -> bytes:
-    """Return the answer as the one JSON body of a request that does not stream."""
-    message: Body = {"role": "assistant", "content": "".join(answer.pieces)}
-    if answer.reasoning:
-        message["reasoning_content"] = "".join(answer.reasoning)
-    choice: Body = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
-    whole: Body = {
-        "id": _ID,
-        "object": "chat.completion",
-        "created": 1,
-        "model": answer.model,
-        "choices": [choice],
-    }
-    if answer.usage is not None:
-        whole["usage"] = _usage(answer.usage)
-    return json.dumps(whole, ensure_ascii=False).encode()
-
-
 def read_script(path: Path) -> list[Answer]:
     """Return the answers of a JSON file: an array of objects with the fields of `Answer`.
 
@@ -153,36 +132,3 @@ def read_script(path: Path) -> list[Answer]:
         msgspec.ValidationError: It is not of that shape.
     """
     return msgspec.json.decode(path.read_bytes(), type=list[Answer])
-
-
-def _chunks(answer: Answer) -> Iterator[Body]:
-    for text in answer.reasoning:
-        yield _chunk(answer, delta={"reasoning_content": text})
-    for text in answer.pieces:
-        yield _chunk(answer, delta={"content": text})
-    if answer.finish_reason is not None:
-        yield _chunk(answer, delta={}, finish_reason=answer.finish_reason)
-    if answer.usage is not None:
-        yield {**_head(answer), "choices": [], "usage": _usage(answer.usage)}
-
-
-def _chunk(answer: Answer, *, delta: Body, finish_reason: str | None = None) -> Body:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-    return {**_head(answer), "choices": [choice]}
-
-
-def _head(answer: Answer) -> Body:
-    return {"id": _ID, "object": "chat.completion.chunk", "created": 1, "model": answer.model}
-
-
-def _usage(tokens: Tokens) -> Body:
-    usage: Body = {
-        "prompt_tokens": tokens.input_tokens,
-        "completion_tokens": tokens.output_tokens,
-        "total_tokens": tokens.input_tokens + tokens.output_tokens,
-    }
-    if tokens.cached_tokens is not None:
-        usage["prompt_tokens_details"] = {"cached_tokens": tokens.cached_tokens}
-    if tokens.cost is not None:
-        usage["cost"] = tokens.cost
-    return usage

@@ -1,0 +1,105 @@
+"""A scripted answer in the words of each wire format, and the bytes of them."""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from actors.providers.adapter import ProviderKind
+from bot.loopback.script import Answer, Body, Tokens
+
+SIGNATURE: Final = "bG9vcGJhY2s="
+"""What formats that sign a model's reasoning sign it with."""
+
+_ID: Final = "chatcmpl-loopback"
+
+
+def frames(answer: Answer, kind: ProviderKind = "openai") -> list[bytes]:
+    """Return the bytes of each payload, framed; joined they are the whole body."""
+    if answer.body is not None:
+        return [answer.body]
+    return [f"data: {payload}\n\n".encode() for payload in payloads(answer, kind)]
+
+
+def payloads(answer: Answer, kind: ProviderKind = "openai") -> list[str]:
+    """Return the data payloads of a streamed answer, in order."""
+    if answer.payloads is not None:
+        return list(answer.payloads)
+    made = [_dumped(chunk) for chunk in _chunks(answer, kind)]
+    return [*made, "[DONE]"] if answer.has_done else made
+
+
+def completion(answer: Answer) -> bytes:
+    """Return the answer as the one JSON body of a chat completion that is not streamed."""
+    message: Body = {"role": "assistant", "content": "".join(answer.pieces)}
+    if answer.reasoning:
+        message["reasoning_content"] = "".join(answer.reasoning)
+    choice: Body = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
+    whole: Body = {
+        "id": _ID,
+        "object": "chat.completion",
+        "created": 1,
+        "model": answer.model,
+        "choices": [choice],
+    }
+    if answer.usage is not None:
+        whole["usage"] = _usage(answer.usage)
+    return _dumped(whole).encode()
+
+
+def _dumped(value: Body) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _chunks(answer: Answer, kind: ProviderKind) -> Iterator[Body]:
+    """Yield chat completion chunks."""
+    for text in answer.reasoning:
+        yield _chunk(answer, delta=_reasoning(text, kind))
+    for text in answer.pieces:
+        yield _chunk(answer, delta={"content": text})
+    for index, call in enumerate(answer.calls):
+        half = len(call.arguments) // 2
+        function = {"name": call.name, "arguments": call.arguments[:half]}
+        first = {"index": index, "id": f"call_{index}", "type": "function", "function": function}
+        rest = {"index": index, "function": {"arguments": call.arguments[half:]}}
+        yield _chunk(answer, delta={"tool_calls": [first]})
+        yield _chunk(answer, delta={"tool_calls": [rest]})
+    if answer.error:
+        yield {**_head(answer), "error": {"code": 503, "message": answer.error}}
+        return
+    if answer.finish_reason is not None:
+        yield _chunk(answer, delta={}, finish_reason=_finish_reason(answer))
+    if answer.usage is not None:
+        yield {**_head(answer), "choices": [], "usage": _usage(answer.usage)}
+
+
+def _finish_reason(answer: Answer) -> str | None:
+    return "tool_calls" if answer.calls and answer.finish_reason == "stop" else answer.finish_reason
+
+
+def _reasoning(text: str, kind: ProviderKind) -> Body:
+    if kind != "openrouter":
+        return {"reasoning_content": text}
+    detail = {"type": "reasoning.text", "text": text, "index": 0, "signature": SIGNATURE}
+    return {"reasoning": text, "reasoning_details": [detail]}
+
+
+def _chunk(answer: Answer, *, delta: Body, finish_reason: str | None = None) -> Body:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    return {**_head(answer), "choices": [choice]}
+
+
+def _head(answer: Answer) -> Body:
+    return {"id": _ID, "object": "chat.completion.chunk", "created": 1, "model": answer.model}
+
+
+def _usage(tokens: Tokens) -> Body:
+    usage: Body = {
+        "prompt_tokens": tokens.input_tokens,
+        "completion_tokens": tokens.output_tokens,
+        "total_tokens": tokens.input_tokens + tokens.output_tokens,
+    }
+    if tokens.cached_tokens is not None:
+        usage["prompt_tokens_details"] = {"cached_tokens": tokens.cached_tokens}
+    if tokens.cost is not None:
+        usage["cost"] = tokens.cost
+    return usage
