@@ -19,11 +19,15 @@ from events.generation import (
     ProcessedChunk,
     RequestOpened,
     ToolCalled,
+    ToolOutcome,
     ToolReturned,
 )
 
 UNREPEATED: Final = frozenset(("malformed", "truncated", "oversized"))
 """Why a call's arguments are not sent back to the model that wrote them: nobody can read them."""
+
+FAILED: Final[frozenset[ToolOutcome]] = frozenset(("failed", "refused", "timeout", "lost"))
+"""What counts as a failure of the model's plan."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -51,7 +55,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
         calls = tuple(_repeated(one, reasons.get(one.call, "")) for one in self.calls)
         said = ContextItem(role="model", content=self.text.strip(), calls=calls)
         by_ordinal = {one.call: one for one in self.calls}
-        return [said, *(_told(by_ordinal[one.call], one.result) for one in self.results)]
+        return [said, *(_told(by_ordinal[one.call], one) for one in self.results)]
 
 
 def exchanges(events: Sequence[Event]) -> list[Exchange]:
@@ -101,8 +105,13 @@ def _repeated(called: ToolCalled, reason: str) -> FunctionCall:
     return replace(called.function, arguments=arguments, call_id=_id_of(called))
 
 
-def _told(called: ToolCalled, result: str) -> ContextItem:
-    told = ToolResult(name=called.function.name, call_id=_id_of(called), content=result)
+def _told(called: ToolCalled, returned: ToolReturned) -> ContextItem:
+    told = ToolResult(
+        name=called.function.name,
+        call_id=_id_of(called),
+        content=returned.result,
+        is_error=returned.outcome in FAILED,
+    )
     return ContextItem(role="user", content="", result=told)
 
 

@@ -18,7 +18,7 @@ import structlog
 from msgspec import Struct
 
 from actors.errors import RefusalError
-from actors.generation.exchanges import Exchange
+from actors.generation.exchanges import FAILED, Exchange
 from actors.generation.running import Running
 from actors.tools.context import ToolContext
 from actors.tools.registry import (
@@ -41,8 +41,6 @@ from events.notes import NotePinned
 
 NAME_LIMIT: Final = 64
 """Characters of a tool's name, as providers take them."""
-FAILED: Final[frozenset[ToolOutcome]] = frozenset(("failed", "refused", "timeout", "lost"))
-"""What counts as a failure of the model's plan."""
 
 _LOST: Final = (
     "the process that ran this tool was lost; nobody knows whether it took effect, "

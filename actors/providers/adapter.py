@@ -14,7 +14,7 @@ from actors.gate.addresses import Policy
 from actors.http_port import HttpRequest
 from events.generation import Chunk, FunctionCall, StreamEnd
 
-ProviderKind = Literal["openai", "openrouter"]
+ProviderKind = Literal["openai", "openrouter", "anthropic"]
 """A wire format, by the word that a configuration has for it."""
 
 
@@ -67,6 +67,8 @@ class ToolResult(Struct, frozen=True, kw_only=True):
     """The id of the call that it answers, as in the item that made the call."""
     content: str
     """The result as JSON."""
+    is_error: bool = False
+    """Whether the tool failed."""
 
 
 class ContextItem(Struct, frozen=True, kw_only=True):

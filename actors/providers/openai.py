@@ -10,7 +10,6 @@ What a model wants back with its calls is kept with them: DeepSeek its reasoning
 this format the signature of a call, a router the details of the reasoning.
 """
 
-import re
 from typing import Final
 
 import msgspec
@@ -28,13 +27,12 @@ from actors.providers.chat_request import (
     system_text,
 )
 from actors.providers.json_text import JsonObject, is_list, is_object, object_of, text_of
-from actors.providers.reader import Reader
+from actors.providers.reader import Reader, other_reason
 from actors.providers.reasoning_details import ReasoningDetails
 from actors.providers.tool_calls import ToolCalls
 from actors.providers.usage import usage_of
 from events.generation import Chunk, FunctionCall, ProviderFault, Thought
 
-_WORD_LIMIT: Final = 64
 _REASONING_LIMIT: Final = 512 * 1024
 
 _FINISH_REASONS: Final = {
@@ -49,7 +47,6 @@ _FINISH_FAULTS: Final = {
     "content_filter": ProviderFault(type="content_blocked", code="content_filter", retryable=False),
     "error": ProviderFault(type="provider_overloaded", code="stream_error", retryable=True),
 }
-_UNSAFE: Final = re.compile(r"[^a-z0-9_.-]")
 
 
 class OpenAI:
@@ -176,7 +173,7 @@ def _finish_reason(value: object) -> str | None:
     if not isinstance(value, str) or not value:
         return None
     word = value.lower()
-    return _FINISH_REASONS.get(word) or f"other:{_UNSAFE.sub('', word)[:_WORD_LIMIT] or 'unknown'}"
+    return _FINISH_REASONS.get(word) or other_reason(word)
 
 
 def _parts(parts: list[object]) -> tuple[str, str]:

@@ -8,6 +8,7 @@ matter.
 """
 
 import logging
+import re
 from abc import ABC, abstractmethod
 from typing import Final
 
@@ -30,6 +31,8 @@ _log: Final = logging.getLogger(__name__)
 
 _BAD_PAYLOADS_LIMIT: Final = 3
 _ID_LIMIT: Final = 200
+_WORD_LIMIT: Final = 64
+_UNSAFE: Final = re.compile(r"[^a-z0-9_.-]")
 
 
 class Reader(ABC):
@@ -187,6 +190,11 @@ class Reader(ABC):
                 chunks[0], response_id=response_id, serving_provider=serving_provider
             )
         return chunks
+
+
+def other_reason(word: str) -> str:
+    """Return the finish reason of a word that nobody here knows."""
+    return f"other:{_UNSAFE.sub('', word.lower())[:_WORD_LIMIT] or 'unknown'}"
 
 
 def _name(value: object) -> str | None:

@@ -3,10 +3,15 @@
 from typing import Final
 
 from actors.providers.adapter import Provider
+from actors.providers.anthropic import Anthropic
 from actors.providers.openai import OpenAI
 from actors.providers.openrouter import OpenRouter
 
-_PROVIDERS: Final[dict[str, Provider]] = {"openai": OpenAI(), "openrouter": OpenRouter()}
+_PROVIDERS: Final[dict[str, Provider]] = {
+    "openai": OpenAI(),
+    "openrouter": OpenRouter(),
+    "anthropic": Anthropic(),
+}
 
 _GATED: Final = frozenset({"custom"})
 """Kinds whose endpoints people may supply."""

@@ -21,7 +21,8 @@ from events.generation import FunctionCall
 
 CALLS_LIMIT: Final = 256 * 1024
 """Characters that the names and arguments of one response's calls may have."""
-_SLOTS_LIMIT: Final = 128
+SLOTS_LIMIT: Final = 128
+"""Calls, or other blocks, that one response may have."""
 _WANTED_BACK: Final = ("thought_signature", "extra_content")
 """Fields of a call, beside those of the format, that Google behind it refuses to go on without."""
 
@@ -104,9 +105,7 @@ class ToolCalls:
         is_text = isinstance(arguments, str)
         part = arguments if is_text else "" if arguments is None else dump(arguments)
         self._size += len(call_id) + len(name) + len(part)
-        if self._size > CALLS_LIMIT or (
-            key not in self._slots and len(self._slots) == _SLOTS_LIMIT
-        ):
+        if self._size > CALLS_LIMIT or (key not in self._slots and len(self._slots) == SLOTS_LIMIT):
             self.is_oversized = True
         if self.is_oversized:
             return

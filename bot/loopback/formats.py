@@ -24,6 +24,8 @@ def payloads(answer: Answer, kind: ProviderKind = "openai") -> list[str]:
     """Return the data payloads of a streamed answer, in order."""
     if answer.payloads is not None:
         return list(answer.payloads)
+    if kind == "anthropic":
+        return [_dumped(event) for event in _events(answer)]
     made = [_dumped(chunk) for chunk in _chunks(answer, kind)]
     return [*made, "[DONE]"] if answer.has_done else made
 
@@ -70,6 +72,52 @@ def _chunks(answer: Answer, kind: ProviderKind) -> Iterator[Body]:
         yield _chunk(answer, delta={}, finish_reason=_finish_reason(answer))
     if answer.usage is not None:
         yield {**_head(answer), "choices": [], "usage": _usage(answer.usage)}
+
+
+def _events(answer: Answer) -> Iterator[Body]:
+    """Yield the events of a message of Anthropic's."""
+    tokens = answer.usage or Tokens(input_tokens=0, output_tokens=0)
+    cached = tokens.cached_tokens
+    usage: Body = {"input_tokens": tokens.input_tokens - (cached or 0), "output_tokens": 1}
+    if cached is not None:
+        usage["cache_read_input_tokens"] = cached
+    start: Body = {"id": _ID, "type": "message", "role": "assistant", "model": answer.model}
+    yield {"type": "message_start", "message": {**start, "content": [], "usage": usage}}
+    for index, (block, deltas) in enumerate(_blocks(answer)):
+        yield {"type": "content_block_start", "index": index, "content_block": block}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    if answer.error:
+        error = {"type": "overloaded_error", "message": answer.error}
+        yield {"type": "error", "error": error}
+        return
+    reason = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}.get(
+        _finish_reason(answer) or "", answer.finish_reason
+    )
+    spent = {"output_tokens": tokens.output_tokens}
+    yield {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": spent}
+    if answer.has_done:
+        yield {"type": "message_stop"}
+
+
+def _blocks(answer: Answer) -> Iterator[tuple[Body, list[Body]]]:
+    """Yield each block of a message, as it opens and what is added to it."""
+    if answer.reasoning:
+        thoughts = [{"type": "thinking_delta", "thinking": one} for one in answer.reasoning]
+        signed = {"type": "signature_delta", "signature": SIGNATURE}
+        yield {"type": "thinking", "thinking": "", "signature": ""}, [*thoughts, signed]
+    if answer.pieces:
+        texts: list[Body] = [{"type": "text_delta", "text": one} for one in answer.pieces]
+        yield {"type": "text", "text": ""}, texts
+    for index, call in enumerate(answer.calls):
+        half = len(call.arguments) // 2
+        parts: list[Body] = [
+            {"type": "input_json_delta", "partial_json": part}
+            for part in (call.arguments[:half], call.arguments[half:])
+        ]
+        opening: Body = {"type": "tool_use", "id": f"toolu_{index}", "name": call.name, "input": {}}
+        yield opening, parts
 
 
 def _finish_reason(answer: Answer) -> str | None:

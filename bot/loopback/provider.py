@@ -34,11 +34,13 @@ _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 _SHUTDOWN_SECONDS: Final = 0.01
 """Leaving waits this long for exchanges that run; aiohttp takes 0 for ever."""
 _REQUEST_LIMIT: Final = 16 * 1024 * 1024
-_ROOTS: Final[dict[ProviderKind, str]] = {
-    "openai": "/v1",
-    "openrouter": "/openrouter/api/v1",
-}
 _CHAT: Final = "/chat/completions"
+_ROOTS: Final[dict[ProviderKind, tuple[str, str]]] = {
+    "openai": ("/v1", _CHAT),
+    "openrouter": ("/openrouter/api/v1", _CHAT),
+    "anthropic": ("/anthropic/v1", "/messages"),
+}
+"""The root of each API, and the path below it that answers."""
 
 
 def greet(_request: Body) -> Answer:
@@ -94,7 +96,7 @@ class LoopbackProvider:
 
     def base_url_of(self, kind: ProviderKind) -> str:
         """Return the root of the API that speaks `kind`, as a model route names it."""
-        return f"http://127.0.0.1:{self._port}{_ROOTS[kind]}"
+        return f"http://127.0.0.1:{self._port}{_ROOTS[kind][0]}"
 
     def script(self, *answers: Answer) -> None:
         """Queue answers; each request takes one, and the responder answers when none is left."""
@@ -108,8 +110,8 @@ class LoopbackProvider:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=_REQUEST_LIMIT)
-        for kind, root in _ROOTS.items():
-            app.router.add_post(root + _CHAT, partial(self._serve, kind))
+        for kind, (root, path) in _ROOTS.items():
+            app.router.add_post(root + path, partial(self._serve, kind))
         self._is_ending = False
         self._runner = web.AppRunner(
             app, handler_cancellation=True, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.providers.usage import pico_dollars, usage_of
+from actors.providers.usage import anthropic_usage, google_usage, pico_dollars, usage_of
 from events.generation import Usage
 
 VECTORS: dict[str, tuple[dict[str, object], Usage | None]] = {
@@ -96,6 +96,166 @@ def test_usage_is_read_as_the_rules_say(name: str) -> None:
     raw, expected = VECTORS[name]
 
     assert usage_of(raw) == expected
+
+
+OTHERS: dict[str, tuple[Usage | None, Usage | None]] = {
+    "W1": (
+        usage_of(
+            {
+                "prompt_tokens": 1200,
+                "prompt_tokens_details": {"cached_tokens": 1024},
+                "completion_tokens": 88,
+            }
+        ),
+        Usage(input_tokens=1200, cache_read_tokens=1024, output_tokens=88),
+    ),
+    "W2": (
+        usage_of(
+            {
+                "prompt_tokens": 1200,
+                "prompt_tokens_details": {"cached_tokens": 0},
+                "completion_tokens": 88,
+            }
+        ),
+        Usage(input_tokens=1200, cache_read_tokens=0, output_tokens=88),
+    ),
+    "W3": (
+        usage_of({"prompt_tokens": 1200, "completion_tokens": 88}),
+        Usage(input_tokens=1200, output_tokens=88),
+    ),
+    "W4": (
+        usage_of(
+            {
+                "prompt_tokens": 2006,
+                "prompt_tokens_details": {"cached_tokens": 1920, "cache_write_tokens": 0},
+                "completion_tokens": 300,
+                "completion_tokens_details": {"reasoning_tokens": 120},
+                "cost": 0.00423,
+            }
+        ),
+        Usage(
+            input_tokens=2006,
+            cache_read_tokens=1920,
+            cache_write_tokens=0,
+            output_tokens=300,
+            reasoning_tokens=120,
+            cost_pico=4_230_000_000,
+        ),
+    ),
+    "W5": (
+        anthropic_usage(
+            {
+                "input_tokens": 12,
+                "cache_read_input_tokens": 30000,
+                "cache_creation_input_tokens": 512,
+                "output_tokens": 410,
+            }
+        ),
+        Usage(
+            input_tokens=30524, cache_read_tokens=30000, cache_write_tokens=512, output_tokens=410
+        ),
+    ),
+    "W6": (
+        anthropic_usage(
+            {
+                "input_tokens": 900,
+                "cache_read_input_tokens": 0,
+                "cache_creation_input_tokens": None,
+                "output_tokens": 5,
+            }
+        ),
+        Usage(input_tokens=900, cache_read_tokens=0, output_tokens=5),
+    ),
+    "W7": (
+        anthropic_usage({"input_tokens": 900, "output_tokens": 5}),
+        Usage(input_tokens=900, output_tokens=5),
+    ),
+    "U17-writes-by-their-time-to-live": (
+        anthropic_usage(
+            {
+                "input_tokens": 1,
+                "cache_creation": {
+                    "ephemeral_5m_input_tokens": 2,
+                    "ephemeral_1h_input_tokens": 3,
+                },
+            }
+        ),
+        Usage(input_tokens=6, cache_write_tokens=5),
+    ),
+    "W8": (
+        google_usage(
+            {
+                "promptTokenCount": 5000,
+                "cachedContentTokenCount": 4096,
+                "toolUsePromptTokenCount": 40,
+                "candidatesTokenCount": 200,
+                "thoughtsTokenCount": 650,
+            }
+        ),
+        Usage(input_tokens=5040, cache_read_tokens=4096, output_tokens=850, reasoning_tokens=650),
+    ),
+    "W9": (
+        usage_of(
+            {
+                "prompt_tokens": 1000,
+                "prompt_cache_hit_tokens": 640,
+                "prompt_cache_miss_tokens": 360,
+                "completion_tokens": 50,
+            }
+        ),
+        Usage(input_tokens=1000, cache_read_tokens=640, output_tokens=50),
+    ),
+    "W10": (
+        usage_of(
+            {
+                "prompt_tokens": 100,
+                "prompt_tokens_details": {"cached_tokens": 140},
+                "completion_tokens": 0,
+            }
+        ),
+        Usage(input_tokens=100, cache_read_tokens=100, output_tokens=0),
+    ),
+    "W11": (
+        usage_of(
+            {
+                "prompt_tokens": 194,
+                "prompt_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 100},
+                "completion_tokens": 2,
+                "cost": 0,
+                "cost_details": {"upstream_inference_cost": 0.19},
+            }
+        ),
+        Usage(
+            input_tokens=194,
+            cache_read_tokens=0,
+            cache_write_tokens=100,
+            output_tokens=2,
+            cost_pico=0,
+        ),
+    ),
+    "W12": (usage_of({"prompt_tokens": True, "completion_tokens": "7"}), None),
+    "TU4": (
+        usage_of({"usage": {"prompt_tokens": 2, "completion_tokens": 3}, "prompt_tokens": 1}),
+        Usage(input_tokens=2, output_tokens=3),
+    ),
+    "TU5": (
+        usage_of({"prompt_tokens": 0, "completion_tokens": 0, "cost": 0.01}),
+        Usage(input_tokens=0, output_tokens=0, cost_pico=10_000_000_000),
+    ),
+    "TU6": (usage_of({"prompt_tokens": 0, "completion_tokens": 0}), None),
+    "TU7": (
+        usage_of({"prompt_tokens": 1000, "cache_read_input_tokens": 300}),
+        Usage(input_tokens=1000, cache_read_tokens=300),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_each_family_reports_in_its_own_way_and_means_the_same(name: str) -> None:
+    """Input is all that was read, whoever counted it; a part of it is never added to it."""
+    read, expected = OTHERS[name]
+
+    assert read == expected
 
 
 @pytest.mark.parametrize("value", [None, [], 7, "x", {}])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
+from actors.providers.adapter import StreamAdapter
 from actors.providers.framing import BodyFramer, is_success
 from actors.providers.openai import ChatReader
 from actors.providers.sse import OversizedError, Payload
@@ -91,9 +92,10 @@ def chunks_of(
     status: int = 200,
     content_type: str = "text/event-stream",
     end: StreamEnd = "eof",
+    reader: StreamAdapter | None = None,
 ) -> list[Chunk]:
     """Return what a turn makes of a body that arrived in `reads` and then ended by `end`."""
-    reader = ChatReader()
+    reader = reader or ChatReader()
     try:
         payloads = framed(reads, status=status, content_type=content_type)
     except OversizedError as error:
@@ -103,7 +105,7 @@ def chunks_of(
     return [*read_payloads([one.text for one in payloads], reader), *reader.finish(end)]
 
 
-def read_payloads(payloads: Sequence[str], reader: ChatReader | None = None) -> list[Chunk]:
+def read_payloads(payloads: Sequence[str], reader: StreamAdapter | None = None) -> list[Chunk]:
     """Return the chunks that the payloads give, read until the reader is done."""
     reader = reader or ChatReader()
     chunks: list[Chunk] = []
