@@ -28,7 +28,7 @@ from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
 from events.turn import TurnSettings
 
-COMING_KINDS: Final = ("google", "custom")
+COMING_KINDS: Final = ("custom",)
 """Wire formats that a later version will speak."""
 
 MINIMAL_FILE: Final = """\

@@ -138,7 +138,6 @@ class AnthropicReader(Reader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reported: JsonObject = {}
         self._thinking: dict[object, _Block] = {}
         self._thinking_size = 0
         self._tools: dict[object, _Block] = {}
@@ -158,7 +157,7 @@ class AnthropicReader(Reader):
                 chunks = self._add(payload.get("index"), object_of(payload.get("delta")))
             case "message_delta":
                 reason = object_of(payload.get("delta")).get("stop_reason")
-                chunks = self._end(reason, self._merged(payload.get("usage")))
+                chunks = self._end(reason, self._counted(payload.get("usage")))
             case "message_stop":
                 chunks = self.finish("done")
             case kind:
@@ -178,7 +177,7 @@ class AnthropicReader(Reader):
 
     def _start(self, message: JsonObject) -> list[Chunk]:
         self._identify(message.get("id"))
-        return self._say("", (), self._merged(message.get("usage")))
+        return self._say("", (), self._counted(message.get("usage")))
 
     def _whole(self, message: JsonObject) -> list[Chunk]:
         """Return what a message says that came in one piece, from a server that does not stream."""
@@ -188,7 +187,7 @@ class AnthropicReader(Reader):
         chunks = [
             chunk for at, one in enumerate(blocks) for chunk in self._open(at, object_of(one))
         ]
-        usage = self._merged(message.get("usage"))
+        usage = self._counted(message.get("usage"))
         return chunks + self._end(message.get("stop_reason") or "end_turn", usage)
 
     def _open(self, index: object, block: JsonObject) -> list[Chunk]:
@@ -250,11 +249,8 @@ class AnthropicReader(Reader):
             _log.debug("ignored an event of an unknown type")
         return []
 
-    def _merged(self, reported: object) -> Usage | None:
-        """Return the usage so far: each event reports parts of it, and the latest counts."""
-        known = {name: one for name, one in object_of(reported).items() if one is not None}
-        self._reported.update(known)
-        return self._fresh(anthropic_usage(self._reported))
+    def _counted(self, reported: object) -> Usage | None:
+        return self._fresh(anthropic_usage(self._merged(reported)))
 
 
 def _messages(context: tuple[ContextItem, ...]) -> list[JsonObject]:

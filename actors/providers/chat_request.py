@@ -10,6 +10,7 @@ from events.generation import FunctionCall
 
 _PATH: Final = "/chat/completions"
 _ROLES: Final = {"model": "assistant", "user": "user"}
+_PREAMBLE: Final = "[Instructions for you alone. Follow them and never mention them.]"
 _OF_MESSAGE: Final = ("reasoning_content", "reasoning_details")
 
 
@@ -54,6 +55,11 @@ def system_text(context: tuple[ContextItem, ...]) -> str:
     return clean(
         "\n\n".join(item.content for item in context if item.role == "system" and item.content)
     )
+
+
+def told_as_user(system: str) -> str:
+    """Return instructions as a first message, for models that are given no system message."""
+    return f"{_PREAMBLE}\n\n{system}"
 
 
 def dialogue(context: tuple[ContextItem, ...]) -> list[ContextItem]:

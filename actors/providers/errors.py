@@ -104,6 +104,7 @@ _MODEL: Final = re.compile(
 )
 _MODEL_STATUSES: Final = frozenset({400, 404, 410, 422, None})
 _SAFE_WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,63}|[A-Z][A-Z0-9_]{0,63}")
+_DELAY: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?s")
 _FIRST_FAILURE: Final = 400
 _FIRST_SERVER_FAILURE: Final = 500
 _LAST_FAILURE: Final = 599
@@ -123,6 +124,8 @@ class ErrorReport(Struct, frozen=True, kw_only=True):
     """Its prose."""
     is_moderated: bool = False
     """Whether it carries a router's verdict of a moderation."""
+    retry_after_seconds: float | None = None
+    """How long it asks to wait, where it says so itself."""
 
 
 def error_in(payload: JsonObject) -> ErrorReport | None:
@@ -143,7 +146,7 @@ def error_in(payload: JsonObject) -> ErrorReport | None:
 
 def of_report(report: ErrorReport) -> ProviderFault:
     """Return the fault that an error inside a stream means."""
-    return _classify(report, report.status, None)
+    return _classify(report, report.status, report.retry_after_seconds)
 
 
 def of_response(status: int, body: str, retry_after_seconds: float | None) -> ProviderFault:
@@ -154,7 +157,8 @@ def of_response(status: int, body: str, retry_after_seconds: float | None) -> Pr
         report = ErrorReport(message=body[:_SEARCHED])
     else:
         report = error_in(payload) or _report(payload)
-    return _classify(report, status, retry_after_seconds)
+    hint = report.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
+    return _classify(report, status, hint)
 
 
 def of_end(end: StreamEnd) -> ProviderFault | None:
@@ -168,6 +172,7 @@ def of_end(end: StreamEnd) -> ProviderFault | None:
 def _report(error: object) -> ErrorReport:
     if not is_object(error):
         return ErrorReport(message=_prose(error))
+    error = _unwrapped(error)
     code = error.get("code")
     metadata = object_of(error.get("metadata"))
     message = _prose(error.get("message") or error.get("detail"))
@@ -184,7 +189,29 @@ def _report(error: object) -> ErrorReport:
         ),
         message=message,
         is_moderated="reasons" in metadata or "flagged_input" in metadata,
+        retry_after_seconds=_retry_delay(error.get("details")),
     )
+
+
+def _unwrapped(error: JsonObject) -> JsonObject:
+    """Return the error that Google wraps as JSON in the message of another one, one level down."""
+    message = text_of(error.get("message")).strip()
+    if not message.startswith("{"):
+        return error
+    try:
+        inner = parse_object(message[:_SEARCHED]).get("error")
+    except BadPayloadError:
+        return error
+    return {**error, **inner} if is_object(inner) else error
+
+
+def _retry_delay(details: object) -> float | None:
+    """Return the seconds of Google's RetryInfo, which says them as a text such as `34s`."""
+    for one in details if is_list(details) else []:
+        delay = text_of(object_of(one).get("retryDelay"))
+        if _DELAY.fullmatch(delay):
+            return float(delay.removesuffix("s"))
+    return None
 
 
 def _prose(value: object) -> str:

@@ -113,7 +113,7 @@ class ChatReader(Reader):
         report = errors.error_in(payload) or (errors.error_in(choice) if choice else None)
         reason = _finish_reason(choice.get("finish_reason"))
         if report is not None:
-            return self._emit(text, thoughts, usage, *self._reported(report, reason))
+            return self._emit(text, thoughts, usage, *self._failure(report, reason))
         if self._calls.is_oversized:
             last = self._failed("api_error", "oversized_event", is_retryable=False)
             return self._emit(text, thoughts, usage, last)
@@ -132,7 +132,7 @@ class ChatReader(Reader):
             of_message["reasoning_content"] = "".join(self._reasoning_content)
         return self._calls.take(self._kind, of_message)
 
-    def _reported(self, report: errors.ErrorReport, reason: str | None) -> list[Chunk]:
+    def _failure(self, report: errors.ErrorReport, reason: str | None) -> list[Chunk]:
         """Return what an error object inside the stream means."""
         self._is_done = True
         return [Chunk(type="error", error=errors.of_report(report), finish_reason=reason)]

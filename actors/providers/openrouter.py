@@ -70,9 +70,9 @@ class OpenRouterReader(ChatReader):
         super().__init__("openrouter")
 
     @override
-    def _reported(self, report: errors.ErrorReport, reason: str | None) -> list[Chunk]:
+    def _failure(self, report: errors.ErrorReport, reason: str | None) -> list[Chunk]:
         if not self._calls.is_open or not _is_malformed_call(report):
-            return super()._reported(report, reason)
+            return super()._failure(report, reason)
         concluded = self._conclude("tool_calls")
         self._is_done = True
         if all(one.function_call is None for one in concluded):

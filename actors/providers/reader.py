@@ -15,7 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from actors.providers import errors
-from actors.providers.json_text import BadPayloadError, JsonObject, parse_object, text_of
+from actors.providers.json_text import BadPayloadError, JsonObject, object_of, parse_object, text_of
 from actors.providers.surrogates import Joiner, clean
 from events.generation import (
     Chunk,
@@ -45,6 +45,7 @@ class Reader(ABC):
         self._text = Joiner()
         self._reasoning = Joiner()
         self._usage: Usage | None = None
+        self._reported: JsonObject = {}
         self._response_id: str | None = None
         self._serving_provider: str | None = None
         self._is_id_given = False
@@ -173,6 +174,12 @@ class Reader(ABC):
             return None
         self._usage = usage
         return usage
+
+    def _merged(self, reported: object) -> JsonObject:
+        """Return the figures so far: payloads report parts of them, and the latest word counts."""
+        known = {name: one for name, one in object_of(reported).items() if one is not None}
+        self._reported.update(known)
+        return self._reported
 
     def _identify(self, response_id: object, serving_provider: object = None) -> None:
         """Take who answers from the first payload that says so."""

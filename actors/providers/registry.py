@@ -4,6 +4,7 @@ from typing import Final
 
 from actors.providers.adapter import Provider
 from actors.providers.anthropic import Anthropic
+from actors.providers.google import Google
 from actors.providers.openai import OpenAI
 from actors.providers.openrouter import OpenRouter
 
@@ -11,6 +12,7 @@ _PROVIDERS: Final[dict[str, Provider]] = {
     "openai": OpenAI(),
     "openrouter": OpenRouter(),
     "anthropic": Anthropic(),
+    "google": Google(),
 }
 
 _GATED: Final = frozenset({"custom"})

@@ -26,6 +26,8 @@ def payloads(answer: Answer, kind: ProviderKind = "openai") -> list[str]:
         return list(answer.payloads)
     if kind == "anthropic":
         return [_dumped(event) for event in _events(answer)]
+    if kind == "google":
+        return [_dumped(response) for response in _responses(answer)]
     made = [_dumped(chunk) for chunk in _chunks(answer, kind)]
     return [*made, "[DONE]"] if answer.has_done else made
 
@@ -118,6 +120,40 @@ def _blocks(answer: Answer) -> Iterator[tuple[Body, list[Body]]]:
         ]
         opening: Body = {"type": "tool_use", "id": f"toolu_{index}", "name": call.name, "input": {}}
         yield opening, parts
+
+
+def _responses(answer: Answer) -> Iterator[Body]:
+    """Yield the responses of Gemini's stream."""
+    for text in answer.reasoning:
+        yield _response(answer, [{"text": text, "thought": True}])
+    for text in answer.pieces:
+        yield _response(answer, [{"text": text}])
+    for index, call in enumerate(answer.calls):
+        function = {"name": call.name, "args": json.loads(call.arguments)}
+        signed = {} if index else {"thoughtSignature": SIGNATURE}
+        yield _response(answer, [{"functionCall": function, **signed}])
+    if answer.error:
+        yield {"error": {"code": 503, "message": answer.error, "status": "UNAVAILABLE"}}
+        return
+    reason = {"stop": "STOP", "length": "MAX_TOKENS"}.get(
+        answer.finish_reason or "", answer.finish_reason
+    )
+    last = _response(answer, [{"text": ""}], reason)
+    if answer.usage is not None:
+        last["usageMetadata"] = {
+            "promptTokenCount": answer.usage.input_tokens,
+            "candidatesTokenCount": answer.usage.output_tokens,
+        }
+        if answer.usage.cached_tokens is not None:
+            last["usageMetadata"]["cachedContentTokenCount"] = answer.usage.cached_tokens
+    yield last
+
+
+def _response(answer: Answer, parts: list[Body], reason: str | None = None) -> Body:
+    candidate: Body = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    if reason is not None:
+        candidate["finishReason"] = reason
+    return {"candidates": [candidate], "modelVersion": answer.model, "responseId": _ID}
 
 
 def _finish_reason(answer: Answer) -> str | None:

@@ -15,7 +15,7 @@ from events.spending import UsageReport
 from tests.actors.generation.tooling import Bench, ask, results
 from tests.stack import Stack
 
-SIGNED = ("openrouter", "anthropic")
+SIGNED = ("openrouter", "anthropic", "google")
 
 
 @pytest.fixture(params=get_args(ProviderKind))
