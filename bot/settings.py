@@ -28,8 +28,6 @@ from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
 from events.turn import TurnSettings
 
-COMING_KINDS: Final = ("custom",)
-"""Wire formats that a later version will speak."""
 
 MINIMAL_FILE: Final = """\
 [discord]
@@ -179,7 +177,7 @@ def load(path: Path, environ: Mapping[str, str], *, require_secrets: bool = True
     Raises:
         SettingsError: Something is wrong; it names every fault.
     """
-    reader = SettingsReader(environ, require_secrets=require_secrets, coming=COMING_KINDS)
+    reader = SettingsReader(environ, require_secrets=require_secrets)
     tree = reader.read(_SHAPE, _parse(path), "")
     settings = msgspec.convert(tree, Settings, dec_hook=revive)
     faults = [*_judge(settings)]

@@ -35,14 +35,11 @@ class SettingsReader:
     beside it can be judged too; `broken` says which keys these are.
     """
 
-    def __init__(
-        self, environ: Mapping[str, str], *, require_secrets: bool, coming: Collection[str]
-    ) -> None:
+    def __init__(self, environ: Mapping[str, str], *, require_secrets: bool) -> None:
         self.faults: list[Fault] = []
         self.broken: set[str] = set()
         self._environ = environ
         self._require_secrets = require_secrets
-        self._coming = coming
 
     def fault(self, key: str, problem: str, allowed: str) -> None:
         """Record that the value of `key` can't be used."""
@@ -144,8 +141,7 @@ class SettingsReader:
         if _is_secret(node) and self._require_secrets and not text.strip():
             self.fault(key, "is empty", describe(node))
         if isinstance(node, inspect.LiteralType) and text not in node.values:
-            later = ", which this version does not support yet" if text in self._coming else ""
-            self.fault(key, f'is "{text}"{later}', describe(node))
+            self.fault(key, f'is "{text}"', describe(node))
             return str(node.values[0])
         return text
 

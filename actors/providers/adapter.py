@@ -14,7 +14,7 @@ from actors.gate.addresses import Policy
 from actors.http_port import HttpRequest
 from events.generation import Chunk, FunctionCall, StreamEnd
 
-ProviderKind = Literal["openai", "openrouter", "anthropic", "google"]
+ProviderKind = Literal["openai", "openrouter", "anthropic", "google", "custom"]
 """A wire format, by the word that a configuration has for it."""
 
 

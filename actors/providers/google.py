@@ -47,16 +47,10 @@ _SAFETY: Final = [
 ]
 _WITHOUT_SYSTEM: Final = re.compile(r"(?:models/)?gemma-?[123](?![0-9])")
 _BLOCKING: Final = frozenset(
-    (
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "IMAGE_SAFETY",
-        "OTHER",
-        "LANGUAGE",
-    )
+    [
+        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"),
+        *("OTHER", "LANGUAGE"),
+    ]
 )
 _BROKEN: Final = frozenset(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"))
 _FINISH_REASONS: Final = {"STOP": "stop", "MAX_TOKENS": "length"}

@@ -9,23 +9,11 @@ from typing import Any, Final
 from actors.providers.json_text import JsonObject, is_list, is_object, object_of, text_of
 
 _KEPT: Final = frozenset(
-    (
-        "type",
-        "format",
-        "title",
-        "description",
-        "nullable",
-        "enum",
-        "required",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "maxLength",
-        "minLength",
-        "maximum",
-        "minimum",
+    [
+        *("type", "format", "title", "description", "nullable", "enum", "required", "pattern"),
+        *("maxItems", "minItems", "maxLength", "minLength", "maximum", "minimum"),
         "propertyOrdering",
-    )
+    ]
 )
 _DEEPEST: Final = 16
 _REFERENCE: Final = "#/$defs/"

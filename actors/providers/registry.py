@@ -4,6 +4,7 @@ from typing import Final
 
 from actors.providers.adapter import Provider
 from actors.providers.anthropic import Anthropic
+from actors.providers.custom import Custom
 from actors.providers.google import Google
 from actors.providers.openai import OpenAI
 from actors.providers.openrouter import OpenRouter
@@ -13,6 +14,7 @@ _PROVIDERS: Final[dict[str, Provider]] = {
     "openrouter": OpenRouter(),
     "anthropic": Anthropic(),
     "google": Google(),
+    "custom": Custom(),
 }
 
 _GATED: Final = frozenset({"custom"})

@@ -39,6 +39,7 @@ _ROOTS: Final[dict[ProviderKind, tuple[str, str]]] = {
     "openai": ("/v1", _CHAT),
     "openrouter": ("/openrouter/api/v1", _CHAT),
     "anthropic": ("/anthropic/v1", "/messages"),
+    "custom": ("/custom/v1", _CHAT),
     "google": ("/google/v1beta", "/models/{model}:streamGenerateContent"),
 }
 """The root of each API, and the path below it that answers."""
