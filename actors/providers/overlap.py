@@ -18,6 +18,8 @@ class Overlap:
 
     def feed(self, text: str) -> str:
         """Return what `text` adds."""
+        if not text:
+            return text
         if len(text) >= SHORTEST:
             longest = min(len(text), len(self._window))
             sizes = range(longest, SHORTEST - 1, -1)
