@@ -28,7 +28,6 @@ from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
 from events.turn import TurnSettings
 
-
 MINIMAL_FILE: Final = """\
 [discord]
 token = { env = "DISCORD_TOKEN" }

@@ -15,6 +15,7 @@ from actors.generation.running import Running
 from actors.generation.start import Closed
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.rules.attempts import decide_next, pool
+from actors.rules.degradation import Dropped, decide_dropped
 from events.generation import AttemptKind, ProviderFault
 from projections import keys
 
@@ -50,6 +51,7 @@ class Asking:
         while True:
             first_flush = self._turn.answer.flushes + 1
             reading = await self._request(kind, context)
+            reading = await self._degraded(reading, context)
             if reading.fault is None or self._turn.is_interrupted:
                 return None if self._turn.is_interrupted else reading
             following = self._following(reading.fault)
@@ -66,11 +68,37 @@ class Asking:
         return self._pool[self._at]
 
     async def _request(self, kind: AttemptKind, context: Sequence[ContextItem]) -> Reading:
+        return await self._read(self._with_key(self._model), kind, context)
+
+    async def _degraded(self, reading: Reading, context: Sequence[ContextItem]) -> Reading:
+        """Return how a request ended that was made again with less as long as it was refused.
+
+        A form that nothing of an answer came for has said nothing to anybody, and left nothing.
+        """
+        has_called = any(item.result is not None for item in context)
+        tried: list[Dropped] = [()]
+        while reading.fault is not None and not reading.has_begun:
+            route = reading.route
+            dropped = decide_dropped(
+                route.kind, reading.fault, reading.parameters, tried, has_called=has_called
+            )
+            if dropped is None or self._turn.is_interrupted:
+                break
+            tried.append(dropped)
+            reading = await self._read(route, "degraded", context, dropped)
+        return reading
+
+    async def _read(
+        self,
+        route: ModelRoute,
+        kind: AttemptKind,
+        context: Sequence[ContextItem],
+        dropped: Dropped = (),
+    ) -> Reading:
         turn = self._turn
         turn.requests += 1
-        route = self._with_key(self._model)
         reading = Reading(turn.world, turn.journal, turn.answer, route, turn.requests)
-        await turn.until_interrupted(reading.run(kind, context, self._tools))
+        await turn.until_interrupted(reading.run(kind, context, self._tools, dropped))
         if reading.closed is not None:
             now = turn.world.clock.now()
             self._keys = keys.close(self._keys, reading.closed, now)

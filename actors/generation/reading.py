@@ -7,6 +7,7 @@ text core see the same payloads then as here.
 from collections.abc import Sequence
 from typing import Final, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from actors.errors import TransportError
@@ -17,6 +18,7 @@ from actors.generation.world import World
 from actors.http_port import HttpRequest, HttpStream
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.framing import BodyFramer, is_success
+from actors.providers.json_text import parse_object
 from actors.providers.registry import provider_for
 from actors.providers.sse import OversizedError, Payload
 from actors.spending.context import current_usage_context
@@ -61,6 +63,10 @@ class Reading:
         self._usage: Usage | None = None
         self._response_id: str | None = None
         self._serving: str | None = None
+        self.parameters: tuple[str, ...] = ()
+        """Names of the body's parameters in its first form."""
+        self.has_begun = False
+        """Whether anything of an answer came: text, reasoning, a call or its price."""
         self.fault: ProviderFault | None = None
         """The failure it ended in."""
         self.calls: list[FunctionCall] = []
@@ -90,18 +96,32 @@ class Reading:
         attempt: AttemptKind,
         context: Sequence[ContextItem],
         tools: tuple[ToolDefinition, ...] = (),
+        dropped: tuple[str, ...] = (),
     ) -> None:
-        """Ask the model and read its answer to the end; never raises for what a provider does."""
+        """Ask the model and read its answer to the end; never raises for what a provider does.
+
+        Args:
+            attempt: Why the request is made.
+            context: The conversation.
+            tools: What the model may call.
+            dropped: Parameters of the body that are left out.
+        """
         asked = self._provider.request(self._route, tuple(context), tools)
-        request = replace(asked, gate=self._route.gate)
+        request = replace(asked, gate=self._route.gate, body=self._without(asked.body, dropped))
         hook, fail_open = self._registrations.request_hook()
         try:
             async with provider_request(hook, self._info(request), fail_open=fail_open) as hold:
-                await self._exchange(attempt, request, hold)
+                await self._exchange(attempt, request, dropped, hold)
         except RequestDeniedError as denial:
             self._deny(denial, "hook")
 
-    async def _exchange(self, attempt: AttemptKind, request: HttpRequest, hold: HoldHandle) -> None:
+    async def _exchange(
+        self,
+        attempt: AttemptKind,
+        request: HttpRequest,
+        dropped: tuple[str, ...],
+        hold: HoldHandle,
+    ) -> None:
         self._opened_at = self._clock.monotonic()
         self._journal.add(
             RequestOpened(
@@ -112,6 +132,7 @@ class Reading:
                 attempt=attempt,
                 url=request.url,
                 body=request.body,
+                dropped=dropped,
                 key=self._route.key,
             )
         )
@@ -164,6 +185,14 @@ class Reading:
             )
         )
         self.fault = ProviderFault(type="api_error", code=denial.code, retryable=False)
+
+    def _without(self, body: str, dropped: tuple[str, ...]) -> str:
+        full = parse_object(body)
+        self.parameters = tuple(full)
+        if not dropped:
+            return body
+        kept = {name: one for name, one in full.items() if name not in dropped}
+        return msgspec.json.encode(kept).decode()
 
     async def _read(self, response: HttpStream) -> StreamEnd:
         self._status = response.status
@@ -232,6 +261,8 @@ class Reading:
             self.calls.append(chunk.function_call)
         if chunk.text or chunk.thoughts or chunk.function_call is not None:
             self._watchdog.progress()
+            self.has_begun = True
+        self.has_begun = self.has_begun or chunk.usage is not None
         if chunk.text and chunk.type == "text":
             self._answer.write(chunk.text)
 
