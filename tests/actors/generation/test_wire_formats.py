@@ -6,11 +6,12 @@ from typing import get_args
 
 import pytest
 
+from actors.generation.exchanges import exchanges
 from actors.providers.adapter import ProviderKind
 from bot.loopback.formats import SIGNATURE
 from bot.loopback.script import Answer, Call, Tokens, refusal, say
 from events.base import TurnId
-from events.generation import RequestClosed, ToolCalled
+from events.generation import RequestClosed
 from events.spending import UsageReport
 from tests.actors.generation.tooling import Bench, ask, results
 from tests.stack import Stack
@@ -69,8 +70,9 @@ async def test_a_tool_is_called_and_the_model_gets_back_what_it_signed(stack: St
     sent = str(stack.provider.requests[1].body)
     assert "'hi'" in sent or '"hi"' in sent
     assert (SIGNATURE in sent) == (stack.kind in SIGNED)
-    called = [one for one in await stack.events(start.turn_id) if isinstance(one, ToolCalled)]
-    assert (SIGNATURE in called[0].function.carried) == (stack.kind in SIGNED)
+    # What a process that takes the turn over would send, from the log alone.
+    [exchange] = exchanges(await stack.events(start.turn_id))
+    assert (SIGNATURE in exchange.items[0].calls[0].carried) == (stack.kind in SIGNED)
 
 
 async def test_a_failure_before_the_answer_is_the_request_s_end(stack: Stack) -> None:
