@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 from typing_extensions import override
 
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from actors.providers import errors
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.alternation import START, Said, alternating

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 from typing_extensions import override
 
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from actors.providers import errors
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition, ToolResult
 from actors.providers.alternation import START, Said, alternating

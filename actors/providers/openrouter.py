@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from typing_extensions import override
 
-from actors.ports import HttpRequest
+from actors.http_port import HttpRequest
 from actors.providers import errors
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
 from actors.providers.json_text import JsonObject, parse_object
