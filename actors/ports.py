@@ -268,6 +268,8 @@ class SendRequest(Struct, frozen=True, kw_only=True):
     """What to post."""
     voice: Voice | None = None
     """In whose name, where it is not the bot's own."""
+    looks: tuple[Voice, ...] = ()
+    """What else its persona can look like, where the message is to look as its last one did."""
     reply_card: Card | None = None
     """What a webhook says first, alone, where the draft replies to a message."""
     owed: bool = False

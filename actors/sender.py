@@ -35,6 +35,7 @@ from actors.delivery.retraction import withdraw
 from actors.delivery.routes import Routes
 from actors.delivery.stops import StopWatch
 from actors.delivery.table_messages import TableMessages
+from actors.delivery.typing_calls import TypingCalls
 from actors.ports import (
     Clock,
     Draft,
@@ -61,8 +62,6 @@ from events.turn import StopRequested
 
 TURNS_KEPT: Final = 4096
 """Turns remembered; of others the log tells again."""
-TYPING_GRACE_SECONDS: Final = 0.5
-"""Longest time that a message waits for a typing indicator under way in its channel."""
 
 _log = structlog.get_logger(__name__)
 
@@ -81,10 +80,10 @@ class Sender:
         self._life = life or secrets.token_hex(6)
         self._turns: OrderedDict[TurnId, TurnLane] = OrderedDict()
         self._lanes: dict[ChannelId, ChannelLane] = {}
-        self._typing: dict[ChannelId, asyncio.Task[None]] = {}
+        self._typing = TypingCalls(messenger, clock)
         self._stops = StopWatch(log, clock, self._heard)
         self._ledger = Ledger(log, clock, self._stops.saw)
-        self._routes = Routes(messenger, clock)
+        self._routes = Routes(messenger, log, clock)
         self._tables = TableMessages(log, self._routes.edit_buttons, clock)
         self._emojis = GuildEmojis(messenger, clock)
         self._is_closing = False
@@ -139,12 +138,8 @@ class Sender:
     async def typing(self, channel_id: ChannelId) -> None:
         """Show the typing indicator, unless a message is just going out: that would outlive it."""
         lane = self._lanes.get(channel_id)
-        if channel_id in self._typing or self._is_closing or (lane and lane.is_posting):
-            return
-        task = asyncio.create_task(self._messenger.typing(channel_id))
-        self._typing[channel_id] = task
-        task.add_done_callback(lambda _: self._typing.pop(channel_id, None))
-        await asyncio.wait({task})
+        if not (self._is_closing or (lane and lane.is_posting)):
+            await self._typing.show(channel_id)
 
     async def history(
         self, channel_id: ChannelId, *, before: MessageId | None, limit: int
@@ -165,7 +160,8 @@ class Sender:
         """Take no more messages, and return once those under way have their outcomes."""
         self._is_closing = True
         flights = [task for turn in self._turns.values() for task in turn.flights.values()]
-        await asyncio.gather(*flights, *self._typing.values(), return_exceptions=True)
+        await asyncio.gather(*flights, return_exceptions=True)
+        await self._typing.aclose()
         await self._stops.aclose()
         await self._tables.aclose()
 
@@ -209,6 +205,7 @@ class Sender:
             refusal = await self._refusal(turn, request)
         if refusal is not None:
             return refusal
+        request = await self._routes.appearances.worn(request)
         began = self._clock.monotonic()
         async with self._routes.held(request):
             lock_ms += (self._clock.monotonic() - began) * 1000.0
@@ -259,7 +256,7 @@ class Sender:
         while True:
             ready = await self._messenger.ready(request.draft, turn.signal(request))
             lane.is_posting = True
-            await self._await_typing(request.draft.channel_id)
+            await self._typing.make_way(request.draft.channel_id)
             async with turn.lock:
                 # Looked at anew: the turn may have been settled while the limit was waited for.
                 refusal = await self._refusal(turn, request)
@@ -371,7 +368,10 @@ class Sender:
             outcome = NotPosted(outcome="unconfirmed", reason="client_error")
         event = outcome_event(request, attempt, outcome)
         await record(event)
-        if attempt.buttons and isinstance(event, Receipt):
+        if not isinstance(event, Receipt):
+            return
+        self._routes.appearances.take(event)
+        if attempt.buttons:
             self._tables.add(turn.turn_id, request, event)
 
     async def _learn_stops(self, turn: TurnLane, request: SendRequest) -> None:
@@ -381,16 +381,6 @@ class Sender:
             event = recorded.event
             if isinstance(event, StopRequested) and event.turn_id == turn.turn_id:
                 turn.stop(event)
-
-    async def _await_typing(self, channel_id: ChannelId) -> None:
-        """Let a typing indicator under way arrive before the message does, or give it up."""
-        typing = self._typing.get(channel_id)
-        if typing is None:
-            return
-        grace = asyncio.ensure_future(self._clock.sleep(TYPING_GRACE_SECONDS))
-        await asyncio.wait({typing, grace}, return_when=asyncio.FIRST_COMPLETED)
-        grace.cancel()
-        typing.cancel()
 
 
 def _home_of(request: SendRequest) -> ChannelId:

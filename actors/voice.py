@@ -92,6 +92,11 @@ def voice_of(
     return Voice(persona=speaker.name, name=allowed(name), image=speaker.avatar, is_alter=True)
 
 
+def looks_of(speaker: Persona) -> tuple[Voice, ...]:
+    """Return what an alter can look like besides its base: each of its sprites."""
+    return tuple(_in_sprite(speaker, sprite, is_alter=True) for sprite in speaker.sprites)
+
+
 def decorated(name: str, suffix: str) -> str:
     """Return `name (suffix)` as Discord takes it, the suffix kept as long as it fits."""
     name, suffix = _unreserved(name), _unreserved(suffix)

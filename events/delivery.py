@@ -10,6 +10,10 @@ Route = Literal["bot", "webhook"]
 Purpose = Literal["answer", "notice", "reply_notice"]
 """The model's text, words of the bot itself, or the line that says which message is answered."""
 
+SpeakerKind = Literal["bot", "appearance", "identity_sprite", "copied"]
+"""Whose looks a message has: the bot's own, the persona's or a sprite's, a sprite's under its own
+name, or somebody else's."""
+
 Outcome = Literal["pre_dispatch", "definite_refusal", "unconfirmed"]
 """What became of an attempt that Discord did not confirm.
 
@@ -82,7 +86,7 @@ class Receipt(Event, frozen=True, kw_only=True, tag="receipt"):
     """The authoring webhook."""
     identity: str | None = None
     """The name it was delivered under, where it is not the bot's own."""
-    speaker_kind: Literal["bot", "appearance", "identity_sprite", "copied"] = "bot"
+    speaker_kind: SpeakerKind = "bot"
     """Whose appearance it has."""
     sprite: str | None = None
     """The sprite it was delivered with."""

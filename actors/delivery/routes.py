@@ -13,10 +13,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from actors.delivery.appearances import Appearances
 from actors.delivery.attempts import Second
 from actors.delivery.avatars import Wardrobe
 from actors.delivery.webhooks import WebhookPool
-from actors.ports import Button, Clock, Draft, Messenger, SendRequest
+from actors.ports import Button, Clock, Draft, LogPort, Messenger, SendRequest
 from actors.voice import Hook, Voice, named
 from actors.webhook_port import Refusal
 from events.base import ChannelId
@@ -30,11 +31,13 @@ LOCKS_KEPT: Final = 1024
 class Routes:
     """The ways to every channel."""
 
-    def __init__(self, messenger: Messenger, clock: Clock) -> None:
+    def __init__(self, messenger: Messenger, log: LogPort, clock: Clock) -> None:
         self._messenger = messenger
         calls = messenger.webhooks
         self.pool = WebhookPool(calls, clock)
         """The webhooks."""
+        self.appearances = Appearances(log, calls, clock)
+        """How the personas looked."""
         self._wardrobe = Wardrobe(calls, self.pool)
         self._locks: OrderedDict[ChannelId, asyncio.Lock] = OrderedDict()
 
@@ -65,12 +68,13 @@ class Routes:
         look = await self._wardrobe.look(parent_id, voice.image)
         if isinstance(look, Refusal):
             return _as_bot(request, voice)
+        webhook_id, channel_id = look.webhook.webhook_id, request.draft.channel_id
         hook = Hook(
-            webhook_id=look.webhook.webhook_id,
+            webhook_id=webhook_id,
             token=look.webhook.token,
-            name=voice.name,
+            name=await self.appearances.name(channel_id, voice, webhook_id),
             avatar_url=look.avatar_url,
-            is_thread=parent_id != request.draft.channel_id,
+            is_thread=parent_id != channel_id,
             is_generic=look.is_generic,
         )
         draft = replace(request.draft, hook=hook, reply_to=None)

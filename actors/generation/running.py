@@ -11,11 +11,13 @@ from typing import Any, Literal, TypeVar
 from actors.generation.answer import Answer
 from actors.generation.deliverer import Deliverer
 from actors.generation.journal import Journal
+from actors.generation.replying import reply_card
 from actors.generation.start import Closed, StartTurn
 from actors.generation.stopping import StopWatch
 from actors.generation.typing_indicator import TypingIndicator
 from actors.generation.world import World
 from actors.ports import Draft, SendRequest
+from actors.voice import looks_of, voice_of
 from events.notes import NotePinned
 
 T = TypeVar("T")
@@ -107,5 +109,8 @@ class Running:
                     content=words,
                     reply_to=None if self.deliverer.has_posted else start.trigger.message_id,
                 ),
+                voice=voice_of(start.personas, start.persona),
+                looks=looks_of(start.persona) if start.is_alter else (),
+                reply_card=None if self.deliverer.has_posted else reply_card(start.trigger),
             )
         )

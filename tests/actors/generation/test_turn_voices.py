@@ -53,8 +53,8 @@ async def test_v151_an_alter_answers_in_its_own_name_and_shows_its_moods(stack: 
     assert author["name"] == "Replying to Ann"
     assert [(one.author.username, one.author.avatar, one.content) for one in body] == [
         ("Touko", FACE, "Hm."),
-        ("Touko", MAD, "What?"),
-        ("Touko", MAD, "Go away."),
+        ("Touko (mad)", MAD, "What?"),
+        ("Touko (mad)", MAD, "Go away."),
     ]
     assert (ended.messages, len(receipts)) == (3, 4)
     assert [one.sprite for one in receipts] == [None, None, "mad", "mad"]
@@ -141,7 +141,9 @@ async def test_t165_another_models_answer_takes_the_place_of_a_failed_one(stack:
     assert [one.is_done for one in done] == [False, True]
     assert deletions
     assert all("/webhooks/" in path for path in deletions)
-    assert [content for name, content in seen(stack) if name == "Touko"] == ["All of it."]
+    answer, notice = seen(stack)
+    assert answer == ("Touko", "All of it.")
+    assert notice[0] == "Touko"
 
 
 async def test_v133_a_table_of_an_alter_is_a_picture_with_a_button(stack: Stack) -> None:
