@@ -199,6 +199,7 @@ def _notices() -> Notices:
         fell_back=notices.fallback_notice,
         still_working=notices.STILL_WORKING,
         tools_failed=notices.TOOLS_FAILED,
+        too_long=notices.TOO_LONG,
         too_many_tools=notices.TOO_MANY_TOOLS,
         empty=notices.EMPTY_ANSWER,
         given_up=notices.GIVEN_UP,

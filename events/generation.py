@@ -245,7 +245,7 @@ class Piece(Struct, frozen=True, kw_only=True):
 
 
 STREAM_RULES: Final = frozenset(
-    ("reasoning", "details", "subtext", "after_guard", "prefill", "repeat")
+    ("reasoning", "details", "subtext", "after_guard", "after_limit", "prefill", "repeat")
 )
 """Rules that withhold before text is visible; what any other withholds is in a flush's range."""
 

@@ -33,7 +33,9 @@ class Answer:
         self.discarded: dict[str, int] = dict(discarded or {})
         """Characters that never became a flush, by rule."""
         self.stop = asyncio.Event()
-        """Set once the text path found that the model left its part."""
+        """Set once the text path found that the answer ends, whatever the model goes on to say."""
+        self.stop_reason = ""
+        """Why, once `stop` is set."""
 
     def begin(self, config: core.TextConfig) -> None:
         """Take up what the turn's text is told, before there is any."""
@@ -58,7 +60,8 @@ class Answer:
 
     def _emit(self, segments: tuple[core.Segment, ...], *, owed: bool) -> None:
         for segment in segments:
-            if segment.stop:
+            if segment.stop and not self.stop.is_set():
+                self.stop_reason = segment.stop
                 self.stop.set()
             self.flushes += 1
             flush: Flush = core.flush_event(segment, self.flushes)

@@ -12,7 +12,7 @@ from actors.generation.reading import Reading
 from actors.generation.running import Running
 from actors.generation.tool_loop import ToolLoop
 from actors.providers.adapter import ContextItem
-from actors.text.labels import GUARD
+from actors.text.caps import FLUSH_LIMIT
 from events.generation import AttemptKind, FunctionCall
 from events.turn import TurnStatus
 
@@ -116,6 +116,8 @@ class Dialogue:
         if turn.deliverer.messages == said_before and not self._has_said_enough(reading):
             return await self._empty_response(reading)
         await turn.end_typing()
+        if turn.answer.stop_reason == FLUSH_LIMIT:
+            await turn.notify(turn.world.notices.too_long, "too_long")
         if self._asking.failures:
             await turn.notify(self._fallback_words(reading), "fell_back")
         return await self._endings.end("completed", stop_reason=self._reason(reading))
@@ -136,7 +138,7 @@ class Dialogue:
         return await self._endings.end("empty_response", stop_reason=self._reason(reading))
 
     def _reason(self, reading: Reading) -> str | None:
-        return GUARD if self._turn.answer.stop.is_set() else reading.finish_reason
+        return self._turn.answer.stop_reason or reading.finish_reason
 
     async def _failed(self, reading: Reading) -> TurnStatus:
         fault = reading.fault

@@ -22,10 +22,10 @@ from events.notes import NotePinned
 
 T = TypeVar("T")
 
-Notice = Literal["last", "still_working", "fell_back"]
+Notice = Literal["last", "still_working", "fell_back", "too_long"]
 """The bot's own words in a turn, each at most once."""
 
-_PIECES: dict[Notice, int] = {"last": 0, "still_working": 1, "fell_back": 2}
+_PIECES: dict[Notice, int] = {"last": 0, "still_working": 1, "fell_back": 2, "too_long": 3}
 
 
 class Running:

@@ -23,6 +23,8 @@ class Notices(Struct, frozen=True, kw_only=True):
     """A model has called many tools, and goes on."""
     tools_failed: str
     """Tools failed too often in a row."""
+    too_long: str
+    """Said after an answer that took more messages than one may."""
     too_many_tools: str
     """A model called tools without an end."""
     empty: str

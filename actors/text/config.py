@@ -10,6 +10,8 @@ class TextConfig(Struct, frozen=True, kw_only=True, cache_hash=True):
 
     live_streaming: bool = True
     """Flush lines and code blocks as they come; else all at the end."""
+    most_messages: int = 0
+    """Most messages of a stream; 0 is any number."""
     limit: int = 1950
     """Most UTF-16 units of a message, at least 20; code points are never more than those."""
     sentence_splitting: bool = False

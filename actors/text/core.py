@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from actors.text.caps import most_messages
 from actors.text.fences import Line
 from actors.text.scan import Scan
 from actors.text.state import (
@@ -53,6 +54,7 @@ def config_of(started: TurnStarted) -> TextConfig:
     settings, scene = started.settings, started.scene
     return TextConfig(
         live_streaming=settings.live_streaming,
+        most_messages=most_messages(settings.send_message_limit),
         sentence_splitting=settings.sentence_splitting,
         force_lowercase=settings.force_lowercase,
         punctuation_splits=settings.punctuation_splits,

@@ -63,8 +63,8 @@ class Lines:
         self._orphan = buffer.orphan
         self._begin = buffer.begin
         self._count_down()
-        self.is_over = False
-        """Whether a segment ended the answer: what comes behind it is no longer looked at."""
+        self.over = ""
+        """The rule for what comes behind a segment that ended the answer; empty where none did."""
 
     def done(self) -> Buffer:
         """Return the buffer as it is."""
@@ -93,6 +93,11 @@ class Lines:
     def size(self) -> int:
         """Characters that were not flushed."""
         return self._size + len(self._follow)
+
+    def hold(self) -> None:
+        """Flush nothing more before the stream ends: what is left has to go in one message."""
+        self._is_live = self._splits = False
+        self._cuts, self._deadline = [], NEVER
 
     # -- what comes ----------------------------------------------------------------------------
 
@@ -230,7 +235,7 @@ class Lines:
 
     def _reach(self, boundary: Boundary) -> None:
         """Cut at the end of the buffer, now or as soon as nothing is open there."""
-        if self.is_over:
+        if self.over or not self._is_live:
             return
         text = "".join(self._parts)
         piece = text[self._scanned - self._start :]
@@ -261,6 +266,8 @@ class Lines:
         """Flush up to the cuts that were held by what was opened before `until` alone."""
         cuts, self._cuts = self._cuts, []
         for one in cuts:
+            if not self._is_live:
+                break
             if one.newest < until:
                 self._flush(one.at - self._start, one.boundary, keeps_holds=True)
                 self._cuts = []
@@ -284,8 +291,8 @@ class Lines:
     def _append(self, text: str) -> None:
         if not text:
             return
-        if self.is_over:
-            self._hide("after_guard", len(text))
+        if self.over:
+            self._hide(self.over, len(text))
             return
         size = self._size + len(text)
         if size < self._bound and self._start + size < self._deadline:
@@ -302,8 +309,8 @@ class Lines:
             if self._start + self._size >= self._deadline:
                 self._release(until=self._start + self._size - HOLD_LIMIT)
             self._shrink()
-            if self.is_over:
-                self._hide("after_guard", len(text) - at)
+            if self.over:
+                self._hide(self.over, len(text) - at)
                 return
 
     @property

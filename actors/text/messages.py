@@ -21,7 +21,6 @@ from actors.text.config import TextConfig
 from actors.text.emojis import drop_worn, write_emojis
 from actors.text.humanizer import Toggles, humanize
 from actors.text.labels import (
-    GUARD,
     drop_last_label,
     drop_own_labels,
     guard_lines,
@@ -73,7 +72,7 @@ def compose(draft: Draft, config: TextConfig, voice: Voice) -> Composed:
         return Composed(pieces=(), withheld=blank, ending=Ending(), voice=voice)
     tape = Tape(draft.text)
     if voice.stop:
-        tape.cut(0, len(tape.text), GUARD)
+        tape.cut(0, len(tape.text), voice.stop)
     elif is_stray(draft.text):
         tape.cut(0, len(tape.text), "orphan")
     elif draft.text.strip() and not draft.begin.line.fence:

@@ -15,10 +15,12 @@ from msgspec.structs import replace
 from actors.text import details
 from actors.text.blocks import Ending
 from actors.text.buffer import grow
+from actors.text.caps import cap_of, fit
+from actors.text.config import TextConfig
 from actors.text.fences import TOKEN
 from actors.text.intake import take
 from actors.text.lines import Lines
-from actors.text.messages import Draft, compose
+from actors.text.messages import Composed, Draft, compose
 from actors.text.overflow import WHOLE_BOUND
 from actors.text.reasoning import Tag, can_grow, end_of_block, is_cut_off_tag, tag_at
 from actors.text.state import Boundary, Buffer, Segment, TextState
@@ -38,9 +40,9 @@ class Scan:
         self._hidden = dict(state.hidden)
         self._details = state.details
         self._note = list(state.note)
-        self._has_spoken = state.has_spoken
+        self._messages = state.messages
         self._voice = state.voice
-        self._lines = Lines(state.config, state.buffer, self._emit, self._hide)
+        self._lines = Lines(self._config, state.buffer, self._emit, self._hide)
         self._segments: list[Segment] = []
 
     def done(self) -> tuple[TextState, tuple[Segment, ...]]:
@@ -54,7 +56,7 @@ class Scan:
             hidden=self._hidden,
             details=self._details,
             note=tuple(self._note),
-            has_spoken=self._has_spoken,
+            messages=self._messages,
             voice=self._voice,
         )
         return state, tuple(self._segments)
@@ -69,7 +71,7 @@ class Scan:
         at = 0
         while at < len(text):
             if self._voice.stop:
-                self._hide("after_guard", len(text) - at + self._lines.forget())
+                self._hide(self._voice.rule, len(text) - at + self._lines.forget())
                 return
             at = self._think(text, at) if self._thinking else self._see(text, at)
 
@@ -89,7 +91,7 @@ class Scan:
             self._lines.put(held)
         self._lines.settle()
         if self._voice.stop:
-            self._hide("after_guard", self._lines.forget())
+            self._hide(self._voice.rule, self._lines.forget())
         if self._lines.size or self._hidden:
             self._lines.flush_rest(boundary)
 
@@ -160,7 +162,7 @@ class Scan:
         self._hide("reasoning", size)
         if not tag.is_closer:
             self._thinking = tag.name
-        elif not self._has_spoken:
+        elif not self._messages:
             self._hide("reasoning", self._lines.forget())
 
     # -- segments ------------------------------------------------------------------------------
@@ -174,7 +176,7 @@ class Scan:
             is_last=is_last,
             is_cut_short=is_last and self._is_tool_call,
         )
-        composed = compose(draft, self._state.config, self._voice)
+        composed = self._capped(compose(draft, self._config, self._voice), is_last=is_last)
         withheld = dict(self._hidden)
         for rule, count in composed.withheld.items():
             withheld[rule] = withheld.get(rule, 0) + count
@@ -193,9 +195,45 @@ class Scan:
                 is_copied=voice.is_copied,
             )
         )
-        self._lines.is_over = bool(voice.stop)
+        self._lines.over = voice.rule
         self._hidden, self._details = {}, ()
-        self._has_spoken = self._has_spoken or bool(composed.pieces)
+        self._messages += len(composed.pieces)
+        if self._is_last_message:
+            self._lines.hold()
         is_over = voice.is_copied and (boundary == "newline" or "\n" in text)
         self._voice = replace(voice, modifier="", is_copied=False) if is_over else voice
         return composed.ending
+
+    # -- caps ----------------------------------------------------------------------------------
+
+    @property
+    def _is_last_message(self) -> bool:
+        most = self._state.config.most_messages
+        return bool(most) and self._messages >= most - 1
+
+    @property
+    def _config(self) -> TextConfig:
+        """What the path was told; the last message that is allowed is not sent live."""
+        config = self._state.config
+        return replace(config, live_streaming=False) if self._is_last_message else config
+
+    def _capped(self, composed: Composed, *, is_last: bool) -> Composed:
+        """Return what a segment gives within the cap, and end the answer where that is used up."""
+        config = self._state.config
+        room = config.most_messages - self._messages
+        if not config.most_messages or len(composed.pieces) < room:
+            return composed
+        fitted = fit(composed.pieces, room, config.limit)
+        if is_last and not fitted.dropped:
+            return replace(composed, pieces=fitted.pieces)
+        cap = cap_of(config.most_messages)
+        withheld = dict(composed.withheld)
+        if fitted.dropped:
+            withheld[cap] = withheld.get(cap, 0) + fitted.dropped
+        stop = composed.voice.stop or cap
+        return replace(
+            composed,
+            pieces=fitted.pieces,
+            withheld=withheld,
+            voice=replace(composed.voice, stop=stop),
+        )

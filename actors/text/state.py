@@ -23,7 +23,7 @@ __all__ = [
     "TextState",
 ]
 
-TEXT_VERSION: Final = 3
+TEXT_VERSION: Final = 4
 """Raised whenever the same text is cut into other messages; `turn_started` keeps it."""
 
 Boundary = Literal["code_open", "code_close", "newline", "period", "overflow", "tool_call", "final"]
@@ -91,8 +91,8 @@ class TextState(Struct, frozen=True, kw_only=True):
     """What details said since the last flush."""
     note: tuple[str, ...] = ()
     """The open block of details, in parts that shrink towards its end."""
-    has_spoken: bool = False
-    """Whether a flush of this stream gave a message."""
+    messages: int = 0
+    """Messages that the flushes of this stream gave."""
     voice: Voice = Voice()
     """What the segments so far said, as far as it bears on the next."""
 

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from actors.text.caps import FLUSH_LIMIT, SEND_LIMIT
+
 
 class Voice(Struct, frozen=True, kw_only=True):
     """Who speaks, and whether anything was said."""
@@ -14,3 +16,10 @@ class Voice(Struct, frozen=True, kw_only=True):
     """Whether `modifier` names somebody else, which holds for one line."""
     stop: str = ""
     """Why nothing more is said."""
+
+    @property
+    def rule(self) -> str:
+        """The rule for what is not looked at any more; empty while all is."""
+        if not self.stop:
+            return ""
+        return "after_limit" if self.stop in (SEND_LIMIT, FLUSH_LIMIT) else "after_guard"

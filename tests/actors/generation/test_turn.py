@@ -6,6 +6,7 @@ import pytest
 from actors.generation.replay import replay
 from actors.providers.registry import provider_for
 from actors.text import core
+from bot import notices
 from bot.loopback.script import Answer, Tokens, refusal, say
 from bot.loopback.script import Fault as ProviderFault
 from events.codec import encode
@@ -186,3 +187,27 @@ async def test_verify_names_the_first_difference_that_a_broken_text_rule_makes(
 
     assert (first.what, first.number) == ("flush", 2)
     assert "pieces" in first.fields
+
+
+async def test_v138_an_answer_beyond_forty_messages_ends_with_a_notice(stack: Stack) -> None:
+    """Nothing is asked of the model that can not be said, and the reader knows of the rest."""
+    stack.provider.script(say("\n".join(["word " * 390] * 43)), say("Next."))
+    start = await stack.ask()
+
+    ended = await stack.run_to_end(start)
+    following = await stack.run_to_end(await stack.ask("And now?"))
+
+    assert (ended.status, ended.stop_reason, ended.messages) == ("completed", "flush_limit", 40)
+    assert stack.contents()[40] == notices.TOO_LONG
+    assert (following.messages, stack.contents()[-1]) == (1, "Next.")
+
+
+async def test_v137_a_guilds_limit_packs_the_rest_and_says_nothing_of_it(stack: Stack) -> None:
+    """A limit that somebody set is no fault."""
+    stack.settings = msgspec.structs.replace(stack.settings, send_message_limit=2)
+    stack.provider.script(say("a\nb\nc"))
+
+    ended = await stack.run_to_end(await stack.ask())
+
+    assert stack.contents() == ["a", "b\nc"]
+    assert (ended.stop_reason, ended.messages) == ("stop", 2)
