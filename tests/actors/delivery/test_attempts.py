@@ -103,3 +103,16 @@ def test_t135_one_unconfirmed_attempt_marks_the_turn() -> None:
     attempts = Attempts(stream(attempt(1, 1), receipt(1), attempt(2, 2), failed(2, "unconfirmed")))
 
     assert attempts.is_unconfirmed
+
+
+def test_t103_a_refusal_for_buttons_is_not_counted_against_the_webhook() -> None:
+    """T136: the webhook that is refused afterwards is still replaced once."""
+    hook = replace(attempt(1, 1), buttons=("show",), route="webhook", webhook_id=7)
+    buttons = replace(failed(1, "definite_refusal"), reason=COMPONENTS_REFUSED, code=50035)
+    again = replace(attempt(2, 1), route="webhook", webhook_id=7)
+    gone = replace(failed(2, "definite_refusal"), code=10015)
+    key = (1, 0, "answer", 0)
+
+    assert Attempts(stream(hook, buttons)).second(key) is None
+    assert Attempts(stream(hook, buttons, again, gone)).second(key) == "recreate"
+    assert Attempts(stream(hook, buttons, again, gone)).goes_without_buttons(key)

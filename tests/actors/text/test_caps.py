@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.text import core
-from actors.text.caps import FLUSH_LIMIT, SEND_LIMIT, most_messages
+from actors.text.caps import FLUSH_LIMIT, SEND_LIMIT, fit, most_messages
 from actors.text.core import Segment, TextConfig
+from events.generation import Piece
 
 
 def run(text: str, most: int, *, cut: int = 7, live: bool = True) -> list[Segment]:
@@ -85,3 +86,27 @@ def test_t115_nothing_is_lost_unnamed_and_no_cut_of_the_stream_matters(
         delivered = sum(piece.size for one in found for piece in one.pieces)
         withheld = sum(sum(one.withheld.values()) for one in found)
         assert delivered + withheld == len(text)
+
+
+def piece(content: str, start: int, *, is_table: bool = False) -> Piece:
+    """Return a message that stands for its content at `start`."""
+    return Piece(content=content, start=start, end=start + len(content), is_table=is_table)
+
+
+def test_t115_messages_beyond_the_room_are_joined_and_what_stood_between_them_is_not_counted() -> (
+    None
+):
+    """The blank between two messages was withheld already."""
+    fitted = fit((piece("One.", 0), piece("Two.", 6), piece("Three.", 12)), 2, 200)
+
+    one, rest = fitted.pieces
+    assert (one.content, rest.content, rest.size) == ("One.", "Two.\nThree.", len("Two.Three."))
+    assert fitted.dropped == 0
+
+
+def test_t115_a_table_is_joined_to_nothing() -> None:
+    """It is posted as a picture."""
+    fitted = fit((piece("One.", 0), piece("|a|", 6, is_table=True)), 1, 200)
+
+    assert [one.content for one in fitted.pieces] == ["One."]
+    assert fitted.dropped == len("|a|")
