@@ -78,6 +78,8 @@ class Slice(Struct, frozen=True, kw_only=True):
     @property
     def removed(self) -> dict[str, int]:
         """Characters left out within it, by rule."""
+        if not self.gaps:
+            return {}
         counts: Counter[str] = Counter()
         for gap in self.gaps:
             counts[gap.rule] += gap.size
@@ -119,11 +121,16 @@ def split_accounted(
     """
     if mode != "sentence" and not begin.line.fence and _is_plain(text, limit):
         return _plain(text)
+    return split_thoroughly(text, mode, limit, begin=begin, is_last=is_last)
+
+
+def split_thoroughly(text: str, mode: Mode, limit: int, *, begin: Ending, is_last: bool) -> Split:
+    """Return what `split_accounted` does, with a line that needs no rule looked at by each."""
     splitter = _Splitter(text, mode, limit)
     ending = splitter.open(begin, is_last=is_last)
     slices = _joined(text, splitter.pieces(), limit)
     if not slices and text.strip() and mode == "sentence":
-        return split_accounted(text, "paragraph", limit, begin=begin, is_last=is_last)
+        return split_thoroughly(text, "paragraph", limit, begin=begin, is_last=is_last)
     return Split(slices=tuple(slices), dropped=_dropped(text, slices), ending=ending)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from actors.text.caps import most_messages
 from actors.text.fences import Line
+from actors.text.plain_words import with_words
 from actors.text.scan import Scan
 from actors.text.state import (
     TEXT_VERSION,
@@ -81,6 +82,9 @@ def initial(config: TextConfig) -> TextState:
 
 def step(state: TextState, chunk: str) -> tuple[TextState, tuple[Segment, ...]]:
     """Take text as it came, and return the segments that it completes, oldest first."""
+    added = with_words(state, chunk)
+    if added is not None:
+        return added, ()
     scan = Scan(state)
     scan.read(chunk)
     return scan.done()

@@ -19,7 +19,7 @@ def units(text: str) -> int:
     """Return the length of `text` in UTF-16 code units."""
     if text.isascii():
         return len(text)
-    return len(text) + sum(letter > "\uffff" for letter in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def fit(text: str, start: int, room: int) -> int:

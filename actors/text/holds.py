@@ -63,6 +63,8 @@ class Holds(Struct, frozen=True, kw_only=True):
         """Where the newest thing that holds was opened; None where nothing does."""
         if self.header or self.width:
             return NEVER
+        if not self.openers:
+            return None
         ats = [one.at for one in self.openers if one.mark != "[" or self.has_link]
         return max(ats, default=None)
 
@@ -74,6 +76,9 @@ def fold(holds: Holds, text: str, at: int, *, is_blank_line: bool = False) -> Ho
     """
     if is_blank_line:
         return Holds(before="\n")
+    if _TOKEN.search(text) is None and "|" not in text:
+        before = text[-1:] or holds.before
+        return Holds(openers=holds.openers, has_link=holds.has_link, before=before)
     folding = _Folding(holds, text, at)
     folding.run()
     table = _table(holds, text)

@@ -82,15 +82,12 @@ def compose(draft: Draft, config: TextConfig, voice: Voice) -> Composed:
     )
     slices = _typed(whole.slices, config, draft.start)
     pieces = tuple(filter(None, (_piece(tape, one, draft.start, config) for one in slices)))
-    named = Counter(whole.dropped)
-    for one in slices:
-        named.update(one.removed)
     rest = len(draft.text) - sum(piece.size for piece in pieces) - sum(tape.removed.values())
     return Composed(
         pieces=pieces,
-        withheld=_named(tape.removed, named, rest),
+        withheld=_named(tape.removed, _left_out(whole.dropped, slices), rest),
         ending=whole.ending,
-        voice=replace(voice, has_said=voice.has_said or bool(pieces)),
+        voice=replace(voice, has_said=True) if pieces and not voice.has_said else voice,
     )
 
 
@@ -103,9 +100,10 @@ def _mode(config: TextConfig) -> Mode:
 def _clean(tape: Tape, draft: Draft, config: TextConfig, voice: Voice) -> Voice:
     if draft.is_cut_short:
         tape.cut(*trimmed(tape.text), "clause")
-    blocks, ending = find_blocks(tape.text, Ending(), is_last=draft.is_last)
-    if draft.is_last and not ending.line.fence:
-        tape.insert(*closers(tape.text, blocks))
+    if draft.is_last:
+        blocks, ending = find_blocks(tape.text, Ending(), is_last=True)
+        if not ending.line.fence:
+            tape.insert(*closers(tape.text, blocks))
     if config.persona and not config.is_impersonation and has_colon(tape.text):
         voice = _labels(tape, draft.orphan, config, voice)
     elif draft.orphan:
@@ -185,12 +183,25 @@ def _piece(tape: Tape, one: Slice, start: int, config: TextConfig) -> Piece | No
     )
 
 
-def _named(removed: dict[str, int], named: Counter[str], rest: int) -> dict[str, int]:
+def _left_out(dropped: dict[str, int], slices: Sequence[Slice]) -> dict[str, int]:
+    """Return what splitting left out, between the messages and within them, by rule."""
+    gaps = [one.removed for one in slices if one.gaps]
+    if not gaps:
+        return dropped
+    named = Counter(dropped)
+    for removed in gaps:
+        named.update(removed)
+    return named
+
+
+def _named(removed: dict[str, int], named: dict[str, int], rest: int) -> dict[str, int]:
     """Name all that is in no piece; `rest` is what no cleaning rule removed.
 
     What splitting left out may hold characters that a rule added, which were never received: so
     its names share what is left, and the last of it is `blank`.
     """
+    if not removed and named.keys() <= {"blank"}:
+        return {"blank": rest} if rest else {}
     withheld = Counter(removed)
     for rule, count in named.items():
         taken = min(count, rest) if rule != "blank" else 0

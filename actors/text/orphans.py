@@ -13,8 +13,10 @@ _LEAST: Final = 3
 
 def is_orphan(text: str) -> bool:
     """Return whether `text` waits for the next segment."""
+    if text.lstrip()[:1] not in _MARKS:
+        return False
     marks = "".join(text.split())
-    if not marks or not _MARKS.issuperset(marks):
+    if not _MARKS.issuperset(marks):
         return False
     return len(marks) >= _LEAST or "\u2026" in marks
 

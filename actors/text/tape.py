@@ -19,6 +19,7 @@ class Tape:
         self.removed: dict[str, int] = {}
         """Characters of the source that are no longer in it, by rule."""
         self._sources: Sequence[int] = range(len(text))
+        """Where each character came from; a range as long as nothing was edited."""
 
     def edit(self, edits: Iterable[Edit], rule: str) -> None:
         """Make `edits`, ascending and disjoint."""
@@ -44,8 +45,10 @@ class Tape:
         if text:
             self.edit([(at, at, text)], "")
 
-    def sources(self, start: int, end: int) -> list[int]:
+    def sources(self, start: int, end: int) -> Sequence[int]:
         """Return where a stretch came from, ascending; what was added is left out."""
+        if isinstance(self._sources, range):
+            return self._sources[start:end]
         return [at for at in self._sources[start:end] if at >= 0]
 
     def _replaced(self, start: int, end: int, size: int, rule: str) -> list[int]:
