@@ -33,13 +33,21 @@ class Answer:
         self.discarded: dict[str, int] = dict(discarded or {})
         """Characters that never became a flush, by rule."""
         self.stop = asyncio.Event()
-        """Set once the text path found that the answer ends, whatever the model goes on to say."""
+        """Set once the text path found that the answer ends, whatever the model goes on to say.
+
+        A model that is asked again begins anew.
+        """
         self.stop_reason = ""
         """Why, once `stop` is set."""
 
     def begin(self, config: core.TextConfig) -> None:
         """Take up what the turn's text is told, before there is any."""
         self._state = core.initial(config)
+
+    def ask_again(self) -> None:
+        """Take up that the model is asked once more because it said nothing."""
+        self._state = core.asked_again(self._state)
+        self.stop.clear()
 
     def write(self, text: str) -> None:
         """Take text as it came."""

@@ -1,7 +1,9 @@
 """A turn's talk with its models: asked, given what their tools did, asked again, until done.
 
 Ends in one of these: an answer; a failure that no other model made good; a model with nothing to
-say, asked again a few times; tools that keep failing; a model that calls tools for ever.
+say, asked again a few times; tools that keep failing; a model that calls tools for ever. A model
+that began as somebody else has said nothing: it is told whose part is its own, and the last time
+it is asked its wrong label is only dropped.
 """
 
 from collections.abc import Sequence
@@ -47,6 +49,8 @@ class Dialogue:
                 ended, kind = await self._conclude(reading, said_before), "retry"
             if ended is not None:
                 return ended
+            if turn.answer.stop.is_set():
+                context = _in_its_part(context, turn.start.persona.name)
             if reading.finish_reason == "length":
                 context = _shortened(context, DROPPED_PER_RETRY * self._empty)
 
@@ -129,7 +133,7 @@ class Dialogue:
 
     async def _empty_response(self, reading: Reading) -> TurnStatus | None:
         turn = self._turn
-        if self._empty < self._limits.empty_retries and not turn.answer.stop.is_set():
+        if self._empty < self._limits.empty_retries:
             self._empty += 1
             await turn.until_interrupted(turn.world.clock.sleep(self._limits.empty_retry_seconds))
             return await self._endings.interrupted() if turn.is_interrupted else None
@@ -153,6 +157,18 @@ class Dialogue:
     def _fallback_words(self, reading: Reading) -> str:
         failed = [(one.model, one.fault.code) for one in self._asking.failures]
         return self._turn.world.notices.fell_back(reading.route.model, failed)
+
+
+def _in_its_part(context: Sequence[ContextItem], name: str) -> list[ContextItem]:
+    """Return the context with the order, behind its instructions, to speak for nobody else."""
+    order = ContextItem(
+        role="system", content=f"Answer as {name}, for nobody else, and put no name before it."
+    )
+    if order in context:
+        return list(context)
+    instructions = [item for item in context if item.role == "system"]
+    said = [item for item in context if item.role != "system"]
+    return [*instructions, order, *said]
 
 
 def _shortened(context: Sequence[ContextItem], count: int) -> list[ContextItem]:

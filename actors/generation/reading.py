@@ -122,6 +122,8 @@ class Reading:
         dropped: tuple[str, ...],
         hold: HoldHandle,
     ) -> None:
+        if attempt == "retry":
+            self._answer.ask_again()
         self._opened_at = self._clock.monotonic()
         self._journal.add(
             RequestOpened(

@@ -89,8 +89,10 @@ class _Rebuilding:
         match recorded.event:
             case TurnStarted() as beginning:
                 self._state = core.initial(core.config_of(beginning))
-            case RequestOpened(request=request, kind_of_provider=kind):
+            case RequestOpened(request=request, kind_of_provider=kind, attempt=attempt):
                 self._leave_last()
+                if attempt == "retry":
+                    self._state = core.asked_again(self._state)
                 self._adapters[request] = self._reader_for(kind)
                 self._chunks[request] = []
             case RawChunk() as raw if raw.request in self._adapters:

@@ -122,7 +122,7 @@ async def _claim(
     text = _text_of(events, rebuilt)
     last = events[-1] if events else None
     wreck = Wreck(
-        events=events,
+        events=[*events, *text.flushes[text.on_record :]],
         results=left.results,
         stop=left.stop,
         started_at=history[0].recorded_at if history else world.clock.now(),
@@ -141,7 +141,7 @@ async def _claim(
         decision=recovery.decision,
         beginning=started(events) or beginning,
         journal=journal,
-        state=text.state,
+        state=text.state if events else core.initial(core.config_of(beginning)),
         flushes=text.flushes,
         discarded=_added(rebuilt.discarded, "upgrade", text.lost),
         superseded=rebuilt.superseded,

@@ -84,9 +84,7 @@ class Turn:
         found = await take_over(self._world, self._start, self._started(()))
         if found.ended is not None:
             return TurnResult(status=found.ended)
-        is_new = found.decision == "run_again"
-        state = core.initial(core.config_of(found.beginning)) if is_new else found.state
-        self._begin(found.journal, state, found)
+        self._begin(found.journal, found.state, found)
         return self._result(await self._continue(found))
 
     def _result(self, status: TurnStatus) -> TurnResult:
@@ -157,6 +155,7 @@ class Turn:
 
     async def _continue(self, found: Takeover) -> TurnStatus:
         if found.decision == "run_again":
+            self._turn.answer.finish("final")
             return await self._generate("retry")
         if found.decision == "deliver_rest":
             return await self._deliver_rest(found)

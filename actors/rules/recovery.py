@@ -3,7 +3,8 @@
 An attempt without a known outcome ends the turn: its text may stand in Discord, so nothing may
 follow it. Text that was received and may still be delivered is delivered. A turn that received
 nothing is run again while its asker may still be waiting, three times at the most, so that a
-trigger which kills every process cannot hold up its channel for ever.
+trigger which kills every process cannot hold up its channel for ever; so is one whose model began
+as somebody else, since nothing of that is said.
 
 A turn that was lost among its tools goes on under the same bounds: calls without a result are
 brought to their end, and the model is asked to continue. Beyond the bounds, what it has said is
@@ -17,9 +18,10 @@ from typing import Final
 from msgspec import Struct
 
 from actors.ports import NotSent, SendResult, Sent
+from actors.text.labels import GUARD
 from events.base import Event
 from events.delivery import COMPONENTS_REFUSED
-from events.generation import ProcessedChunk, RequestOpened, ToolCalled
+from events.generation import Flush, ProcessedChunk, RequestOpened, ToolCalled
 from events.turn import RecoveryDecision, TurnRecovered, TurnStarted
 from projections.stops import Stop
 
@@ -60,7 +62,7 @@ def decide_recovery(wreck: Wreck, now: datetime, recover_within_seconds: float) 
         return Recovery(decision="end_stopped", found="a stop that names the turn")
     if _is_among_tools(wreck.events) and _may_go_on(wreck, now, recover_within_seconds):
         return Recovery(decision="go_on", found="tool calls, and no answer after them")
-    if _received_anything(_last_request(wreck.events)) or _has_called(wreck.events):
+    if _has_something_to_say(wreck.events):
         sent = sum(isinstance(result, Sent) for result in wreck.results)
         return Recovery(decision="deliver_rest", found=f"text received, {sent} messages confirmed")
     return _without_text(wreck, now, recover_within_seconds)
@@ -104,14 +106,29 @@ def _tries(wreck: Wreck) -> int:
     return 1 + sum(isinstance(event, TurnRecovered) for event in wreck.events)
 
 
+def _has_something_to_say(events: Sequence[Event]) -> bool:
+    has_received = _received_anything(_last_request(events)) or _has_called(events)
+    return has_received and not _has_left_its_part(events)
+
+
+def _has_left_its_part(events: Sequence[Event]) -> bool:
+    """Return whether the model began as somebody else, so that nothing of it was said."""
+    if _has_called(events) or any(isinstance(event, Flush) and event.pieces for event in events):
+        return False
+    last = _last_request(events)
+    return any(isinstance(event, Flush) and event.withheld.get(GUARD) for event in last)
+
+
 def _without_text(wreck: Wreck, now: datetime, recover_within_seconds: float) -> Recovery:
+    is_wrong = _has_left_its_part(wreck.events)
+    found = "somebody else's part, not said" if is_wrong else "no chunk received"
     tries = _tries(wreck)
     if tries >= TRIES:
-        return Recovery(decision="give_up", found=f"no chunk received in {tries} tries")
+        return Recovery(decision="give_up", found=f"{found} in {tries} tries")
     age = (now - wreck.started_at).total_seconds()
     if age > recover_within_seconds:
-        return Recovery(decision="expire", found=f"no chunk received, started {age:.0f} s ago")
-    return Recovery(decision="run_again", found="no chunk received")
+        return Recovery(decision="expire", found=f"{found}, started {age:.0f} s ago")
+    return Recovery(decision="run_again", found=found)
 
 
 def _received_anything(events: Sequence[Event]) -> bool:

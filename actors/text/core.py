@@ -31,6 +31,7 @@ __all__ = [
     "Segment",
     "TextConfig",
     "TextState",
+    "asked_again",
     "config_of",
     "discard",
     "finish",
@@ -78,6 +79,12 @@ def config_of(started: TurnStarted) -> TextConfig:
 def initial(config: TextConfig) -> TextState:
     """Return the state before the first character of a turn."""
     return TextState(config=config)
+
+
+def asked_again(state: TextState) -> TextState:
+    """Return the state before a stream in which a model that said nothing is asked once more."""
+    retries = state.config.empty_retries + 1
+    return replace(state, config=replace(state.config, empty_retries=retries))
 
 
 def step(state: TextState, chunk: str) -> tuple[TextState, tuple[Segment, ...]]:

@@ -404,3 +404,43 @@ async def test_what_a_failed_request_had_posted_is_no_part_of_a_recovered_answer
 
     assert (ended.status, stack.contents()) == ("recovered", ["Whole.", "Ha"])
     assert ended.withheld["superseded"] == len("One.Tw")
+
+
+@pytest.mark.parametrize("wrongs", [1, 2])
+async def test_t37_a_turn_lost_behind_a_wrong_beginning_is_asked_again_and_counts_on(
+    stack: Stack, wrongs: int
+) -> None:
+    """The log alone says how often the model was asked; nothing of the wrong part was said."""
+    gate = asyncio.Event()
+    wrong = say("Bob (smug): hi\n")
+    stack.provider.script(wrong, *([wrong] * (wrongs - 1)), Answer(gates={0: gate}), wrong)
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, RequestOpened, wrongs + 1)
+    await stack.kill_turns(running)
+    gate.set()
+
+    ended = await take_over(stack, start)
+
+    opened = [one for one in await stack.events(start.turn_id) if isinstance(one, RequestOpened)]
+    assert [one.attempt for one in opened[1:]] == ["retry"] * (wrongs + 1)
+    assert (ended.status, stack.contents()) == ("completed", ["hi"])
+
+
+async def test_t37_a_turn_lost_between_a_wrong_beginning_and_the_next_try_is_run_again(
+    stack: Stack,
+) -> None:
+    """What was received may not be delivered, and its asker is still waiting."""
+    stack.limits = msgspec.structs.replace(stack.limits, empty_retry_seconds=3_600)
+    stack.provider.script(say("Bob (smug): hi\n"), say("Me."))
+    start = await stack.ask()
+    running = stack.run(start)
+    await stack.until(start.turn_id, Flush)
+    await stack.kill_turns(running)
+
+    ended = await take_over(stack, start)
+
+    recovered = [one for one in await stack.events(start.turn_id) if isinstance(one, TurnRecovered)]
+    assert [one.decision for one in recovered] == ["run_again"]
+    assert (ended.status, stack.contents()) == ("completed", ["Me."])
+    assert ended.withheld["speaker_guard"] == len("Bob (smug): hi\n")

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from actors.generation.scene import scene_of
 from actors.ports import HistoryMessage
+from bot import notices
 from bot.loopback.discord.faults import Fault as DiscordFault
 from bot.loopback.script import Answer, say
 from events.base import MessageId, TurnId
 from events.delivery import SendAttempt
-from events.generation import Flush
+from events.generation import Flush, RequestOpened
 from events.scene import Participant
 from events.settings import Persona, Sprite
 from events.turn import TurnStarted
@@ -55,17 +56,73 @@ async def test_a_guild_whose_emojis_cannot_be_had_is_answered_all_the_same(stack
     assert (ended.status, stack.contents()) == ("completed", ["Hi."])
 
 
-async def test_t37_an_answer_that_begins_as_somebody_else_is_no_answer(stack: Stack) -> None:
-    """The model took another part: nothing of it is said, and its stream is closed at once."""
+WRONG = "Bob (smug): hi\n"
+"""An answer that begins as somebody who is not asked."""
+ORDER = "Answer as Rejoinder, for nobody else, and put no name before it."
+
+
+async def attempts(stack: Stack, turn_id: TurnId) -> list[str]:
+    """Return why each request of the turn was made."""
+    events = await stack.events(turn_id)
+    return [one.attempt for one in events if isinstance(one, RequestOpened)]
+
+
+def orders(stack: Stack) -> list[int]:
+    """Return how often each request told the model whose part is its own."""
+    bodies = [one.body["messages"] for one in stack.provider.requests]
+    return [sum(message["content"].count(ORDER) for message in body) for body in bodies]
+
+
+async def test_t37_an_answer_that_begins_as_somebody_else_is_asked_for_again(stack: Stack) -> None:
+    """The model took another part: its stream is closed at once, and it is told its own."""
     gate = asyncio.Event()
-    stack.provider.script(Answer(pieces=("Bob (smug): hi\n", "more", "\n"), gates={2: gate}))
+    stack.provider.script(
+        Answer(pieces=(WRONG, "more", "\n"), gates={2: gate}), say("It is me."), say("Unasked.")
+    )
     start = await stack.ask()
 
     ended = await stack.run_to_end(start)
 
-    assert (ended.status, ended.stop_reason) == ("empty_response", "speaker_guard")
-    assert ended.withheld["speaker_guard"] == len("Bob (smug): hi\n")
+    assert (ended.status, stack.contents()) == ("completed", ["It is me."])
+    assert ended.withheld["speaker_guard"] == len(WRONG)
     assert stack.provider.requests[0].ending == "client_closed"
+    assert await attempts(stack, start.turn_id) == ["first", "retry"]
+    assert orders(stack) == [0, 1]
+
+
+async def test_v118_the_third_wrong_beginning_is_said_without_its_label(stack: Stack) -> None:
+    """An answer in the wrong clothes is better than none."""
+    stack.provider.script(say(WRONG), say(WRONG), say(WRONG))
+    start = await stack.ask()
+
+    ended = await stack.run_to_end(start)
+
+    assert (ended.status, stack.contents()) == ("completed", ["hi"])
+    assert ended.withheld["speaker_guard"] == 2 * len(WRONG)
+    assert ended.withheld["label"] == len("Bob (smug): ")
+    assert await attempts(stack, start.turn_id) == ["first", "retry", "retry"]
+    assert orders(stack) == [0, 1, 1]
+
+
+async def test_t37_silence_counts_with_wrong_beginnings(stack: Stack) -> None:
+    """However a model manages to say nothing, it is asked three times in all."""
+    stack.provider.script(Answer(), say(WRONG), say(WRONG))
+    start = await stack.ask()
+
+    ended = await stack.run_to_end(start)
+
+    assert (ended.status, stack.contents(), ended.requests) == ("completed", ["hi"], 3)
+
+
+async def test_t37_a_turn_that_may_not_ask_again_ends_without_a_word(stack: Stack) -> None:
+    """What was meant as somebody else's words is said by nobody."""
+    stack.limits = replace(stack.limits, empty_retries=0)
+    stack.provider.script(say(WRONG))
+
+    ended = await stack.run_to_end(await stack.ask())
+
+    assert (ended.status, ended.stop_reason) == ("empty_response", "speaker_guard")
+    assert stack.contents() == [notices.EMPTY_ANSWER]
 
 
 async def test_t45_an_answer_ends_where_somebody_else_begins(stack: Stack) -> None:

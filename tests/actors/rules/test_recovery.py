@@ -2,13 +2,22 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from actors.ports import NotSent, SendResult, Sent
 from actors.rules.recovery import Wreck, decide_recovery
 from events.base import Event, MessageId, Position
 from events.delivery import COMPONENTS_REFUSED, Outcome
-from events.generation import Chunk, FunctionCall, ProcessedChunk, RequestOpened, ToolCalled
+from events.generation import (
+    Chunk,
+    Flush,
+    FunctionCall,
+    Piece,
+    ProcessedChunk,
+    RequestOpened,
+    ToolCalled,
+)
 from events.turn import RecoveryDecision, TurnRecovered
 from projections.stops import Stop
 
@@ -32,6 +41,10 @@ OPENED = RequestOpened(
 MADE = FunctionCall(name="look_up")
 CALL = ProcessedChunk(request=1, chunks=(Chunk(type="function_call", function_call=MADE),))
 CALLED = ToolCalled(call=1, request=1, function=MADE)
+WRONG = Flush(
+    flush=1, text="Bob: x", boundary="final", start=0, end=6, withheld={"speaker_guard": 6}
+)
+RIGHT = msgspec.structs.replace(WRONG, pieces=(Piece(content="a", start=0, end=1),))
 AGAIN = TurnRecovered(epoch=1, found="no chunk received", decision="run_again")
 
 
@@ -53,6 +66,10 @@ def failed(outcome: Outcome) -> NotSent:
         pytest.param((), (), None, 299, "run_again", id="young-without-a-chunk"),
         pytest.param((EMPTY,), (), None, 1, "run_again", id="role-only-chunk-is-no-text"),
         pytest.param((), (), None, 301, "expire", id="old-without-a-chunk"),
+        pytest.param((OPENED, TEXT, WRONG), (), None, 1, "run_again", id="T37"),
+        pytest.param((OPENED, TEXT, WRONG), (), None, 301, "expire", id="T37-old"),
+        pytest.param((OPENED, TEXT, RIGHT), (), None, 1, "deliver_rest", id="T45-said-before"),
+        pytest.param((CALLED, OPENED, TEXT, WRONG), (), None, 1, "deliver_rest", id="T37-tools"),
         pytest.param((AGAIN, AGAIN), (), None, 1, "give_up", id="third-try"),
         pytest.param((OPENED, CALL), (SENT,), None, 1, "go_on", id="called-and-not-made"),
         pytest.param((OPENED, CALL, CALLED), (), None, 1, "go_on", id="tool-was-running"),
