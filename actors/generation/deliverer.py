@@ -240,7 +240,7 @@ class Deliverer:
             return 0.0
         began = self._clock.monotonic()
         content = errand.flush.pieces[errand.piece].content
-        pause = pause_seconds(self._pauses) if errand.piece else 0.0
+        pause = pause_seconds(self._pauses) if errand.piece > 1 else 0.0
         await self._unless_stopped(delay_seconds(content, began - self._posted_at) + pause)
         return round((self._clock.monotonic() - began) * 1_000, 3)
 

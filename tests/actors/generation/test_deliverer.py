@@ -1,6 +1,7 @@
 """Pacing: follow-up messages come as a typist would send them, and a stop ends the wait."""
 
 import asyncio
+from random import Random
 
 import pytest
 
@@ -8,6 +9,7 @@ from actors.generation.deliverer import Deliverer
 from actors.generation.journal import Journal
 from actors.generation.start import StartTurn
 from actors.ports import HistoryMessage, NotSent, SendRequest, SendResult, Sent
+from actors.text.pacing import pause_seconds
 from events.base import ChannelId, GuildId, MessageId, Position, Scope, TurnId
 from events.generation import Flush, Piece
 from events.scene import ServerEmoji
@@ -89,11 +91,18 @@ class Desk:
         )
         self.deliverer = Deliverer(self.sender, journal, self.clock, start, self.stop)
 
-    def put(self, number: int, content: str = "Hello.") -> None:
-        """Queue a flush of one message."""
-        piece = Piece(content=content, start=0, end=len(content))
+    def put(self, number: int, *contents: str) -> None:
+        """Queue a flush of these messages, or of one."""
+        pieces: list[Piece] = []
+        at = 0
+        for content in contents or ("Hello.",):
+            pieces.append(Piece(content=content, start=at, end=at + len(content)))
+            at += len(content)
+        text = "".join(one.content for one in pieces)
         self.deliverer.put(
-            Flush(flush=number, text=content, boundary="newline", start=0, end=6, pieces=(piece,))
+            Flush(
+                flush=number, text=text, boundary="newline", start=0, end=at, pieces=tuple(pieces)
+            )
         )
 
 
@@ -112,12 +121,30 @@ async def test_t90_the_first_message_comes_at_once_and_the_next_after_a_typists_
     await desk.deliverer.aclose()
 
 
-async def test_t93_a_stop_ends_the_wait_and_nothing_more_is_sent() -> None:
-    """A stop that waits for the whole delay feels ignored."""
+async def test_v134_a_long_message_takes_longer_and_a_pause_lies_between_the_last_two() -> None:
+    """The rhythm of a person: short things at once, long ones later, now and then a thought."""
+    desk = Desk()
+    desk.put(1, "a" * 20, "b" * 300, "c" * 900)
+    await desk.clock.until_someone_sleeps()
+    await desk.clock.advance(3.0)
+    await desk.clock.until_someone_sleeps()
+    assert len(desk.sender.sent) == 2
+    pause = pause_seconds(Random("1/pauses"))  # noqa: S311 - the turn's own draws
+
+    await desk.clock.advance(4.0 + pause)
+    await desk.deliverer.settled()
+
+    assert [one.pacing_ms for one in desk.sender.sent] == [0.0, 3_000.0, 4_000.0 + 1_000 * pause]
+    await desk.deliverer.aclose()
+
+
+async def test_v136_a_stop_ends_the_wait_and_nothing_more_is_sent() -> None:
+    """A stop that waits for the whole delay feels ignored: it comes by itself, nobody asks."""
     desk = Desk()
     desk.put(1)
     desk.put(2)
     await desk.clock.until_someone_sleeps()
+    await desk.clock.advance(0.3)
 
     desk.stop.set()
     await desk.deliverer.settled()
