@@ -29,6 +29,21 @@ CASES = [
         id="V11",
     ),
     pytest.param(
+        ["text ``", "`py\nx\n``", "`\nend"],
+        [
+            ("code_open", "text "),
+            ("code_close", "```py\nx\n```"),
+            ("newline", "\n"),
+            ("final", "end"),
+        ],
+        id="V12",
+    ),
+    pytest.param(
+        ["text ``", "`py\nx``", "`\nend"],
+        [("code_open", "text "), ("final", "```py\nx```\nend")],
+        id="V12-D21-closes-only-at-the-start-of-a-line",
+    ),
+    pytest.param(
         ["a\n\n\nb\nc"],
         [
             ("newline", "a\n"),
