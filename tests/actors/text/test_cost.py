@@ -11,11 +11,11 @@ def _seconds_a_character(text: str, *, live: bool) -> float:
     best = float("inf")
     for _ in range(3):
         state = core.initial(core.TextConfig(live_streaming=live))
-        start = time.perf_counter()
+        start = time.process_time()
         for at in range(0, len(text), 4):
             state, _ = core.step(state, text[at : at + 4])
         core.finish(state, "final")
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best / len(text)
 
 
