@@ -68,6 +68,7 @@ def guard_opening(tape: Tape, at: int, config: TextConfig, voice: Voice) -> Voic
 def drop_own_labels(tape: Tape, config: TextConfig, *, has_head: bool) -> None:
     """Drop labels of the speaker's own that stand where a model leaks them.
 
+    So goes one with a modifier that begins a later line: it came too late to be obeyed.
     Where the text does not begin with one, what stands before the first is a leaked preamble.
     """
     places = _leaks(tape.text, names_of(config))
@@ -78,6 +79,8 @@ def drop_own_labels(tape: Tape, config: TextConfig, *, has_head: bool) -> None:
             places = [(a - end, b - end) for a, b in places[1:]]
     edits: list[Edit] = [(start, end, "\n") for start, end in places]
     tape.edit(edits, "label")
+    lines = names_of(config).modified_line.finditer(prose(tape.text))
+    tape.edit([(*match.span(), "") for match in lines], "label")
 
 
 def guard_lines(tape: Tape, config: TextConfig, voice: Voice) -> Voice:

@@ -49,12 +49,14 @@ class Names:
         )
         """A chain of labels of the speaker's own at a text's beginning."""
         chain = rf"(?:(?:{everybody}){BLANK}{COLON}{BLANK})*"
-        self.modified = re.compile(
-            rf"\s*{chain}(?:{_DECORATION.format(group='mark')})?(?:{one}){BLANK}{_MODIFIER}{BLANK}"
-            rf"(?(mark)(?:{COLON}(?P=mark)|(?P=mark){COLON})|{COLON}){BLANK}",
-            re.IGNORECASE,
+        modified = (
+            rf"(?:{_DECORATION.format(group='mark')})?(?:{one}){BLANK}{_MODIFIER}{BLANK}"
+            rf"(?(mark)(?:{COLON}(?P=mark)|(?P=mark){COLON})|{COLON}){BLANK}"
         )
+        self.modified = re.compile(rf"\s*{chain}{modified}", re.IGNORECASE)
         """A label of the speaker's own with a modifier, behind any chain of known labels."""
+        self.modified_line = re.compile(rf"(?<=\n){BLANK}{modified}", re.IGNORECASE)
+        """The same without the chain, at the beginning of a later line."""
         persona = _any_of([config.persona])
         self.own_label = re.compile(
             rf"(?:{persona}){BLANK}{COLON}{BLANK}|{_decorated(one, 'own')}{BLANK}", re.IGNORECASE

@@ -78,3 +78,14 @@ def test_v120_a_sprite_stays_and_a_copied_identity_ends_with_its_line() -> None:
     assert [one.modifier for one in sprite] == ["mad", "mad", "mad"]
     assert [one.modifier for one in copied] == ["Ann", "", ""]
     assert [piece.content for one in sprite for piece in one.pieces] == ["ARGH", "fine", "x"]
+
+
+def test_t32_a_modifier_in_the_middle_of_an_aggregated_answer_is_not_shown() -> None:
+    """It comes too late to be obeyed, and is no word of the persona's; prose keeps its names."""
+    text = "Ren (mad): ARGH\nLil (shy): sorry\nthat was Ren (mad): no label"
+
+    segments = run([text], config_of({"live_streaming": False}))
+
+    assert [one.modifier for one in segments] == ["mad"]
+    contents = [piece.content for one in segments for piece in one.pieces]
+    assert contents == ["ARGH\nsorry\nthat was Ren (mad): no label"]
