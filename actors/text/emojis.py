@@ -2,7 +2,8 @@
 
 A model writes `:mug:`, `:mug` or a tag with a wrong id; what names an emoji of the guild becomes
 its tag. What names none is dropped, unless the guild keeps it, since it would show as colons. A
-shortcode stands between characters that are no letters: `std::vector::x` and `10:30:45` hold none.
+shortcode stands between characters that are no letters: `std::vector::x` and `10:30:45` hold none,
+nor is one that code follows at once, as in ``:ref:`x` ``.
 Without a list of the guild's emojis nothing is known of a tag, and it stays. Code is left alone.
 
 An emoji that the persona used lately may be dropped as well; not where that would leave nothing but
@@ -15,12 +16,13 @@ from typing import Final
 
 from actors.text.code_mask import prose
 from actors.text.config import TextConfig
+from actors.text.spans import CODE
 from actors.text.tape import Edit, Tape
 from events.scene import ServerEmoji
 
 _NAME: Final = r"[A-Za-z0-9_]{2,32}"
 _TAG: Final = r"<(?:a?:)?(?P<tag>\w{1,32}):\d{1,24}>"
-_CODE: Final = rf"(?<![\w:<]):(?P<code>{_NAME}):(?![\w:])"
+_CODE: Final = rf"(?<![\w:<]):(?P<code>{_NAME}):(?![\w:{CODE}])"
 _HALF: Final = rf"(?<![\w:<]):(?P<half>{_NAME})(?=\s|\Z)"
 _EMOJI: Final = re.compile(rf"{_TAG}|{_CODE}|{_HALF}")
 _PICTOGRAPHS: Final = re.compile(

@@ -54,6 +54,19 @@ CASES = [
         id="V113",
     ),
     pytest.param(f"@{{Ann}} @(ann_1) @[Mi] @x|{ANN}", f"<@{ANN}> <@{ANN}> @Mio <@{ANN}>", id="T42"),
+    pytest.param("Hello @stranger!", "Hello stranger!", id="T42-nobody"),
+    pytest.param(
+        "Put @app.route('/') and @cache(2) under @types/node, not a@b.c or @a.b:",
+        "Put @app.route('/') and @cache(2) under @types/node, not a@b.c or @a.b:",
+        id="D13-part-of-something-else",
+    ),
+    pytest.param(
+        "Use @property, @Override and @media; \\@Ann, @@ann.",
+        "Use @property, @Override and @media; \\@Ann, @@ann.",
+        id="D13-words-of-programs",
+    ),
+    pytest.param("@" + "a" * 40, "@" + "a" * 40, id="T42-too-long"),
+    pytest.param("See :ref:`x`.", "See :ref:`x`.", id="T40-before-code"),
 ]
 
 
