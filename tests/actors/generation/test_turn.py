@@ -189,17 +189,18 @@ async def test_verify_names_the_first_difference_that_a_broken_text_rule_makes(
     assert "pieces" in first.fields
 
 
-async def test_v138_an_answer_beyond_forty_messages_ends_with_a_notice(stack: Stack) -> None:
+async def test_v138_an_answer_beyond_forty_messages_ends_with_a_notice() -> None:
     """Nothing is asked of the model that can not be said, and the reader knows of the rest."""
-    stack.provider.script(say("\n".join(["word " * 390] * 43)), say("Next."))
-    start = await stack.ask()
+    async with Stack() as whole:
+        whole.provider.script(say("\n".join(["word " * 200] * 43)), say("Next."))
 
-    ended = await stack.run_to_end(start)
-    following = await stack.run_to_end(await stack.ask("And now?"))
+        ended = await whole.run_to_end(await whole.ask())
+        following = await whole.run_to_end(await whole.ask("And now?"))
 
-    assert (ended.status, ended.stop_reason, ended.messages) == ("completed", "flush_limit", 40)
-    assert stack.contents()[40] == notices.TOO_LONG
-    assert (following.messages, stack.contents()[-1]) == (1, "Next.")
+        assert (ended.status, ended.stop_reason) == ("completed", "flush_limit")
+        assert ended.messages == 40
+        assert whole.contents()[40] == notices.TOO_LONG
+        assert (following.messages, whole.contents()[-1]) == (1, "Next.")
 
 
 async def test_v137_a_guilds_limit_packs_the_rest_and_says_nothing_of_it(stack: Stack) -> None:
