@@ -48,6 +48,7 @@ class Answer:
         """Take up that the model is asked once more because it said nothing."""
         self._state = core.asked_again(self._state)
         self.stop.clear()
+        self.stop_reason = ""
 
     def write(self, text: str) -> None:
         """Take text as it came."""
