@@ -1,4 +1,4 @@
-"""The demo's scenes: an answer, a stop, a crash, an unconfirmed message, and the log of it all."""
+"""The demo's scenes, each with what it proves: from an answer to a crash, and the log of it all."""
 
 import asyncio
 import logging
@@ -8,56 +8,38 @@ import time
 from pathlib import Path
 from typing import Final, TextIO
 
+from actors.delivery.table_button import SHOW_MARKDOWN
 from bot import journal_format, tables
 from bot.clock import SystemClock
-from bot.demo.screen import Screen
+from bot.demo.screen import PLAIN_WIDTH, Screen
+from bot.demo.script import (
+    LONG_WAY,
+    LOST,
+    NOTE,
+    NOTED,
+    PLANETS,
+    REVERSED,
+    SAGA,
+    SHORT_WAY,
+    STOOD_IN,
+    STORY,
+    calling,
+    streamed,
+)
 from bot.demo.stage import Stage
 from bot.glance import TURNS, at_a_glance, width_of
 from bot.live import LiveOperations
 from bot.loopback.discord.faults import Fault
-from bot.loopback.script import Answer, Tokens
+from bot.loopback.script import refusal
+from bot.tables import printable
 from events.delivery import Receipt
+from events.generation import ToolCalled, ToolReturned
 from events.turn import TurnEnded, TurnRecovered
 
 FOLDER: Final = Path("rejoinder-demo")
 """Where each run leaves its configuration and its log."""
-
-REVERSED: Final = """\
-Three ways, from the plainest to the laziest.
-```python
-colours = ["red", "green", "blue"]
-
-colours.reverse()             # in place
-backwards = colours[::-1]     # a new list
-lazily = reversed(colours)    # an iterator, no copy
-```
-Use `reverse()` when nobody else holds the list, the slice when somebody does.
-"""
-STORY: Final = """\
-Once upon a time there was a lighthouse that was afraid of the dark.
-Every evening it lit its lamp a little earlier, and every morning it put it out a little later.
-The ships found this charming, but the oil did not last.
-So one night the lamp went out, and the lighthouse saw the stars for the first time.
-It has kept a window free of glass ever since.
-"""
-SAGA: Final = """\
-Rome was not built in a day, and neither was this sentence.
-Its process is about to be killed.
-What the model had sent by then stands in the log, and what was not yet posted still arrives.
-Once.
-"""
-LOST: Final = """\
-Discord will keep this message and never say so.
-This one must not follow, since nobody knows whether the first one is there.
-"""
-
-
 COUNTS: Final = '"SELECT kind, count(*) FROM events GROUP BY kind"'
 """A question for an analyst."""
-PIECE: Final = 5
-"""Characters of one delta: about a token."""
-PIECE_SECONDS: Final = 0.012
-"""Between two deltas."""
 
 
 async def perform(out: TextIO) -> int:
@@ -71,14 +53,14 @@ async def perform(out: TextIO) -> int:
     )
     stamp = f"{SystemClock().now().astimezone():%Y%m%d-%H%M%S}"
     async with Stage(screen, FOLDER / stamp) as stage:
-        for scene in (answer, stop, crash, unconfirmed, figures):
+        for scene in SCENES:
             await scene(stage)
     return 0
 
 
 async def answer(stage: Stage) -> None:
     """A question, and an answer that arrives in pieces."""
-    stage.screen.scene(1, "An answer arrives while it is being written")
+    stage.screen.scene("An answer arrives while it is being written")
     stage.provider.script(streamed(REVERSED))
     after = await stage.bot.runtime.head()
 
@@ -88,9 +70,88 @@ async def answer(stage: Stage) -> None:
     stage.show_new()
 
 
+async def table(stage: Stage) -> None:
+    """A table that arrives as a picture, and the button that shows its source."""
+    stage.screen.scene("A table arrives as a picture")
+    stage.provider.script(streamed(PLANETS))
+    after = await stage.bot.runtime.head()
+
+    await stage.ask("<@bot> compare three planets in a table")
+    await stage.until(TurnEnded, after)
+    picture = stage.messages()[-1]
+    stage.show_new()
+    pressed = await stage.discord.press(stage.ann, picture, SHOW_MARKDOWN.custom_id)
+    reply = await pressed.response
+
+    stage.screen.aside(f"Ann presses {SHOW_MARKDOWN.label}; only she sees the reply:")
+    stage.screen.private(reply.content)
+    kept = sum(line in reply.content for line in PLANETS.splitlines())
+    total = len(PLANETS.splitlines())
+    stage.screen.proof(f"{kept} of {total} lines of the model's own Markdown, read from the log")
+
+
+async def tool(stage: Stage) -> None:
+    """A tool that the model calls, and what is recorded of it."""
+    stage.screen.scene("The model calls a tool")
+    stage.provider.script(calling("pin_note", note=NOTE), streamed(NOTED))
+    after = await stage.bot.runtime.head()
+
+    await stage.ask("<@bot> we rehearse on Tuesdays at seven, keep that in mind")
+    called = (await stage.until(ToolCalled, after)).event
+    returned = (await stage.until(ToolReturned, after)).event
+    await stage.until(TurnEnded, after)
+
+    stage.show_new()
+    assert isinstance(called, ToolCalled)
+    assert isinstance(returned, ToolReturned)
+    function = called.function
+    stage.screen.aside(f"tool_called {function.name} {printable(function.arguments)}")
+    stage.screen.aside(f"tool_returned {returned.outcome} {printable(returned.result)}")
+    told = stage.provider.requests[-1].body["messages"][-1]
+    is_told = told["role"] == "tool" and told["content"] == returned.result
+    stage.screen.proof(f"the model was told exactly that: {'yes' if is_told else 'no'}")
+
+
+async def follow_up(stage: Stage) -> None:
+    """A member who writes on while she is answered: the newer message counts."""
+    stage.screen.scene("Ann writes on while she is being answered")
+    stage.provider.script(streamed(LONG_WAY, held_from="a body"), streamed(SHORT_WAY))
+    after, asked = await stage.bot.runtime.head(), len(stage.provider.requests)
+
+    await stage.ask("<@bot> why are there tides?")
+    await stage.until(Receipt, after)
+    stage.show_new()
+    first = await stage.provider.received(asked + 1)
+    began = time.monotonic()
+    await stage.ask("<@bot> in one sentence, please")
+    await first.closed.wait()
+    closed_ms = (time.monotonic() - began) * 1_000
+    interrupted = (await stage.until(TurnEnded, after)).event
+    await stage.until(TurnEnded, after, 2)
+
+    stage.show_new()
+    assert isinstance(interrupted, TurnEnded)
+    ended = f"the first answer ended {closed_ms:.0f} ms after she wrote on"
+    stage.screen.proof(f"{ended}: {interrupted.status}")
+
+
+async def fallback(stage: Stage) -> None:
+    """A model that fails before it has said anything, and the one that stands in."""
+    stage.screen.scene("A model fails, and another one answers")
+    stage.provider.script(refusal(503, "The model is overloaded."), streamed(STOOD_IN))
+    after, asked = await stage.bot.runtime.head(), len(stage.provider.requests)
+
+    await stage.ask("<@bot> what is seven times six?")
+    await stage.until(TurnEnded, after)
+
+    stage.show_new()
+    models = [one.body["model"] for one in stage.provider.requests[asked:]]
+    stage.screen.proof(f"asked in this order: {', '.join(models)}")
+
+
 async def stop(stage: Stage) -> None:
     """An answer that is stopped midway."""
-    stage.screen.scene(2, "Stopped the moment she says stop")
+    stage.screen.scene("Stopped the moment she says stop")
     stage.provider.script(streamed(STORY, held_from="lamp went out"))
     after = await stage.bot.runtime.head()
     asked = len(stage.provider.requests)
@@ -113,7 +174,7 @@ async def stop(stage: Stage) -> None:
 
 async def crash(stage: Stage) -> None:
     """A turn whose process is killed, and whose remaining text still arrives, once."""
-    stage.screen.scene(3, "The process that writes the answer is killed")
+    stage.screen.scene("The process that writes the answer is killed")
     end = asyncio.Event()
     stage.provider.script(streamed(SAGA, seconds=0.0, end=end))
     stage.discord.fail(Fault(action="slow", seconds=0.5, times=4))
@@ -138,7 +199,7 @@ async def crash(stage: Stage) -> None:
 
 async def unconfirmed(stage: Stage) -> None:
     """A POST that is never confirmed and is not repeated."""
-    stage.screen.scene(4, "Discord keeps a message and loses the answer")
+    stage.screen.scene("Discord keeps a message and loses the answer")
     stage.provider.script(streamed(LOST, seconds=0.0))
     stage.discord.fail(Fault(action="reset", when="after"))
     after, before = await stage.bot.runtime.head(), len(stage.discord.posts)
@@ -155,13 +216,13 @@ async def unconfirmed(stage: Stage) -> None:
 
 async def figures(stage: Stage) -> None:
     """What the log knows, and how to ask it."""
-    stage.screen.scene(5, "Every step of it stands in the log")
-    table = await LiveOperations(stage.bot.runtime, SystemClock().now()).turns(10)
+    stage.screen.scene("Every step of it stands in the log")
+    turns = await LiveOperations(stage.bot.runtime, SystemClock().now()).turns(len(SCENES))
     stage.screen.console.print()
     out = stage.screen.out
-    tables.print_table(at_a_glance(table, TURNS, width_of(out)), out)
-    names = [column.name for column in table.columns]
-    recovered = next(row for row in table.rows if row[names.index("status")] == "recovered")
+    tables.print_table(at_a_glance(turns, TURNS, width_of(out) or PLAIN_WIDTH), out)
+    names = [column.name for column in turns.columns]
+    recovered = next(row for row in turns.rows if row[names.index("status")] == "recovered")
     turn_id = recovered[names.index("turn_id")]
     config = f"--config {stage.config}"
     stage.screen.commands(
@@ -172,26 +233,5 @@ async def figures(stage: Stage) -> None:
     )
 
 
-def streamed(
-    text: str,
-    *,
-    seconds: float = PIECE_SECONDS,
-    held_from: str = "",
-    end: asyncio.Event | None = None,
-) -> Answer:
-    """Return an answer that streams `text`; a gate that nobody opens stands before `held_from`.
-
-    Args:
-        text: What the model says.
-        seconds: Between two pieces.
-        held_from: Where the stream falls silent; empty: nowhere.
-        end: What the stream's end waits for.
-    """
-    pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
-    gates: dict[int, asyncio.Event] = {}
-    if held_from:
-        gates[text.index(held_from) // PIECE] = asyncio.Event()
-    if end is not None:
-        gates[len(pieces)] = end
-    tokens = Tokens(input_tokens=40, output_tokens=len(pieces))
-    return Answer(pieces=tuple(pieces), delay_seconds=seconds, gates=gates, usage=tokens)
+SCENES: Final = (answer, table, tool, follow_up, stop, fallback, crash, unconfirmed, figures)
+"""All of them, in order."""

@@ -6,6 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import msgspec
+from msgspec import Struct
+
 from bot.app import Bot
 from bot.demo.screen import Screen
 from bot.loopback.discord.entities import Channel, StoredMessage, User
@@ -30,9 +33,18 @@ base_url = "{base_url}"
 
 [chat]
 model = "loopback/scripted"
+fallbacks = ["loopback/understudy"]
 """
 EVENT_SECONDS: Final = 20.0
 """Longest wait for anything that a scene waits for."""
+
+
+class _Button(Struct, frozen=True, kw_only=True):
+    label: str
+
+
+class _Row(Struct, frozen=True, kw_only=True):
+    components: tuple[_Button, ...]
 
 
 class Stage:
@@ -120,19 +132,20 @@ class Stage:
     def said(self) -> list[str]:
         """Return what the bot has said, oldest first."""
         own = self.discord.bot_user.id
-        return [one.content for one in self._messages() if one.author.id == own]
+        return [one.content for one in self.messages() if one.author.id == own]
 
-    def _messages(self) -> list[StoredMessage]:
+    def messages(self) -> list[StoredMessage]:
+        """Return all that stands in the channel, oldest first."""
         return self.discord.messages(self.channel.id)
 
     async def _show_messages(self) -> None:
         while True:
-            await self.discord.until(lambda: len(self._messages()) > self._shown, timeout=None)
+            await self.discord.until(lambda: len(self.messages()) > self._shown, timeout=None)
             self.show_new()
 
     def show_new(self) -> None:
         """Print what the channel holds and the screen does not."""
-        messages = self._messages()
+        messages = self.messages()
         for message in messages[self._shown :]:
             is_bot = message.author.id == self.discord.bot_user.id
             asker = self.ann.display_name or self.ann.username
@@ -143,5 +156,13 @@ class Stage:
                 message.content.replace(mention, "@Rejoinder"),
                 is_bot=is_bot,
                 replies_to=replies_to,
+                below=beneath(message),
             )
         self._shown = len(messages)
+
+
+def beneath(message: StoredMessage) -> list[str]:
+    """Return a line for each file of a message and for each button below it."""
+    rows = msgspec.convert(message.components, tuple[_Row, ...])
+    files = [f"▣ {file.filename}, {len(file.data):,} bytes" for file in message.attachments]
+    return [*files, *(f"[ {button.label} ]" for row in rows for button in row.components)]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.demo.screen import PLAIN_WIDTH
+
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(150)]
 
 
@@ -23,33 +25,44 @@ async def rejoinder(folder: Path, *arguments: str) -> tuple[int | None, str]:
     return process.returncode, output.decode()
 
 
-async def test_the_demo_shows_its_four_scenes_and_leaves_a_log_that_the_commands_read(
+async def test_the_demo_shows_its_scenes_and_leaves_a_log_that_the_commands_read(
     tmp_path: Path,
 ) -> None:
-    """An answer, a stop, a crash, an unconfirmed message; then turns, verify, replay and SQL."""
+    """What each scene proves holds; then turns, verify, replay and SQL."""
     code, shown = await rejoinder(tmp_path, "demo")
 
     assert code == 0, shown
+    assert "5 of 5 lines of the model's own Markdown" in shown
+    assert "the model was told exactly that: yes" in shown
+    assert "after she wrote on: follow_up_interrupt" in shown
     assert "the provider's connection was closed" in shown
+    assert "asked in this order: scripted, understudy" in shown
     assert "4 messages, 0 of them twice" in shown
     assert "1 POST, status unconfirmed: nothing was sent after it" in shown
     assert "Traceback" not in shown
+    drawn = [line for line in shown.splitlines() if "--config" not in line]
+    assert max(map(len, drawn)) <= PLAIN_WIDTH
     (config,) = (tmp_path / "rejoinder-demo").glob("*/rejoinder.toml")
     arguments = ("--config", str(config))
     code, listed = await rejoinder(tmp_path, "turns", "--json", *arguments)
     turns = json.loads(listed)
     assert [turn["status"] for turn in reversed(turns)] == [
         "completed",
+        "completed",
+        "completed",
+        "follow_up_interrupt",
+        "completed",
         "stopped_by_user",
+        "completed",
         "recovered",
         "unconfirmed",
     ]
-    assert await rejoinder(tmp_path, "verify", *arguments) == (0, "4 turns checked, 0 differ\n")
+    assert await rejoinder(tmp_path, "verify", *arguments) == (0, "9 turns checked, 0 differ\n")
     code, replayed = await rejoinder(tmp_path, "replay", turns[1]["turn_id"], "--diff", *arguments)
     assert code == 0
     assert "turn_recovered" in replayed
     query = "SELECT count(*) AS n FROM receipts"
     code, counted = await rejoinder(tmp_path, "sql", query, "--format", "json", *arguments)
-    assert json.loads(counted) == [{"n": 9}]
+    assert json.loads(counted) == [{"n": 15}]
     code, refused = await rejoinder(tmp_path, "sql", "DELETE FROM events", *arguments)
     assert code == 1, refused
