@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from actors.log_client import Watch
+from actors.log_lines import SetUpLog
 from events.base import Append, Position, Recorded, StreamId
 from events.log import EventLog, Subscription
 
@@ -24,7 +25,9 @@ OpenLog = Callable[[], Awaitable[tuple[EventLog, str | None]]]
 class EventLogHost:
     """Appends, reads and pushes, for any number of processes."""
 
-    def __init__(self, open_log: OpenLog) -> None:
+    def __init__(self, open_log: OpenLog, set_up_log: SetUpLog | None = None) -> None:
+        if set_up_log is not None:
+            set_up_log(())
         self._open_log = open_log
         self._log: EventLog | None = None
         self._damage: str | None = None

@@ -161,11 +161,14 @@ def runtime_spec(
                 clock=clock,
                 notices=_notices(),
                 code_version=version(),
+                set_up_log=journal_format.set_up_actor,
+                keys=tuple(key.reveal() for key in _keys(settings)),
                 extensions=extension_specs(settings),
             ),
             identities=Identities(turn_id=fresh_turn_id, seed=fresh_seed),
         ),
         clock=clock,
+        set_up_log=journal_format.set_up_actor,
         shows_logs=shows_logs,
     )
 
@@ -245,6 +248,9 @@ async def _until_ended(bot: Bot) -> int:
 
 
 def _secrets(settings: Settings) -> list[Secret]:
-    keys = [key for provider in settings.providers.values() for key in provider.api_keys]
-    keys += [one.api_key for one in settings.decisions.values() if one.api_key]
-    return [settings.discord.token, *keys]
+    judges = [one.api_key for one in settings.decisions.values() if one.api_key]
+    return [settings.discord.token, *_keys(settings), *judges]
+
+
+def _keys(settings: Settings) -> list[Secret]:
+    return [key for provider in settings.providers.values() for key in provider.api_keys]

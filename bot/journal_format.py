@@ -109,6 +109,15 @@ def set_up(
     )
 
 
+def set_up_actor(secrets: tuple[str, ...]) -> None:
+    """Send the log lines of an actor's process where Ray keeps them, without its `secrets`.
+
+    Each actor is told only of secrets that it holds anyway: a list of all would put the token into
+    processes that have no use for it.
+    """
+    set_up(map(Secret, secrets))
+
+
 def _render(is_terminal: bool) -> list[Processor]:  # noqa: FBT001 - private
     if is_terminal:
         # The plain traceback: the drawn one shows the values of variables.

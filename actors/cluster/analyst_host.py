@@ -10,6 +10,7 @@ from typing import Final
 from actors.analyst import Analyst
 from actors.cluster.adapters import ActorName, RayLogEndpoint
 from actors.log_client import LogClient
+from actors.log_lines import SetUpLog
 from actors.ports import Clock
 from actors.table import Table
 from events.base import Position, Recorded, TurnId
@@ -21,7 +22,8 @@ NICE: Final = 10
 class AnalystHost:
     """Hosts an `Analyst`; a restarted one follows from its checkpoint."""
 
-    def __init__(self, log: ActorName, clock: Clock, directory: Path) -> None:
+    def __init__(self, log: ActorName, clock: Clock, directory: Path, set_up_log: SetUpLog) -> None:
+        set_up_log(())
         self._analyst = Analyst(LogClient(RayLogEndpoint(log.handle()), clock), directory)
         self._is_started = False
         self._starting = asyncio.Lock()

@@ -18,6 +18,7 @@ from actors.generation.turn import Turn
 from actors.generation.world import Notices, World
 from actors.guild_configurations import Changed
 from actors.log_client import LogClient
+from actors.log_lines import SetUpLog
 from actors.ports import Clock
 from actors.router_settings import Identities, RouterSettings
 from actors.rules.configuration import Change, Refused
@@ -40,6 +41,10 @@ class TurnSpec(Struct, frozen=True, kw_only=True):
     """The bot's own words."""
     code_version: str
     """Version of the code at hand."""
+    set_up_log: SetUpLog
+    """Gives the process its log lines, without the secrets it is told."""
+    keys: tuple[str, ...] = ()
+    """The providers' keys, which no log line may show."""
     limits: TurnLimits = TurnLimits()
     """Patience of turns."""
     extensions: tuple[ExtensionSpec, ...] = ()
@@ -50,6 +55,7 @@ class ChannelTurnHost:
     """Runs turns; imports neither hikari nor duckdb."""
 
     def __init__(self, log: ActorName, sender: ActorName, spec: TurnSpec) -> None:
+        spec.set_up_log(spec.keys)
         self._log, self._sender = log.handle(), sender.handle()
         self._spec = spec
         self._world: World | None = None
@@ -96,6 +102,7 @@ class TurnRouterHost:
     """Hosts the router and owns its turn actors."""
 
     def __init__(self, log: ActorName, sender: ActorName, spec: RouterSpec) -> None:
+        spec.turns.set_up_log(spec.turns.keys)
         self._log = log
         self._log_handle = log.handle()
         self._sender = sender

@@ -35,6 +35,7 @@ from actors.errors import ClusterUnreachableError
 from actors.event_log import EventLogHost
 from actors.guild_configurations import Changed
 from actors.log_client import LogClient
+from actors.log_lines import SetUpLog
 from actors.log_owner import open_owned
 from actors.ports import Clock
 from actors.rules.configuration import Change, Refused
@@ -73,6 +74,8 @@ class RuntimeSpec(Struct, frozen=True, kw_only=True):
     """What the router is built from."""
     clock: Clock
     """Time."""
+    set_up_log: SetUpLog
+    """Gives an actor's process its log lines, without the secrets that it is told."""
     shows_logs: bool = False
     """Whether what the actors log is shown by this process too."""
 
@@ -120,18 +123,20 @@ class Runtime:
             for name in ("log", "sender", "router", "analyst")
         )
         open_log = partial(open_owned, spec.directory)
-        self._log = spawn_lasting(EventLogHost, log, open_log, labels=labels)
+        self._log = spawn_lasting(EventLogHost, log, open_log, spec.set_up_log, labels=labels)
         damage = await answered(self._log.damage.remote())
         if damage is not None:
             _log.error("event_log_damaged", damage=damage)
         self._sender = spawn_lasting(
-            SenderHost, sender, log, spec.clock, spec.api_url, spec.token, labels=labels
+            *(SenderHost, sender, log, spec.clock, spec.api_url, spec.token, spec.set_up_log),
+            labels=labels,
         )
         self._router = spawn_lasting(
             TurnRouterHost, router, log, sender, spec.router, labels=labels
         )
         self._analyst = spawn_lasting(
-            AnalystHost, analyst, log, spec.clock, spec.directory, labels=labels
+            *(AnalystHost, analyst, log, spec.clock, spec.directory, spec.set_up_log),
+            labels=labels,
         )
         await self._sender.ready.remote()
         self._watching = asyncio.create_task(self._keep_serving())

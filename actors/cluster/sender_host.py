@@ -6,6 +6,7 @@ import os
 from actors.cluster.adapters import ActorName, RayLogEndpoint
 from actors.delivery.single_attempt import HikariMessenger
 from actors.log_client import LogClient
+from actors.log_lines import SetUpLog
 from actors.ports import Clock, HistoryMessage, SendRequest, SendResult
 from actors.sender import Sender
 from events.base import ChannelId, GuildId, MessageId, Scope, TurnId
@@ -15,7 +16,10 @@ from events.scene import ServerEmoji
 class SenderHost:
     """Hosts a `Sender`; a restarted one knows from the log what was attempted."""
 
-    def __init__(self, log: ActorName, clock: Clock, api_url: str, token: str) -> None:
+    def __init__(
+        self, log: ActorName, clock: Clock, api_url: str, token: str, set_up_log: SetUpLog
+    ) -> None:
+        set_up_log((token,))
         self._log = log.handle()
         self._clock = clock
         self._messenger = HikariMessenger(api_url=api_url, token=token, clock=clock)
