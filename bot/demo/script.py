@@ -24,6 +24,10 @@ PLANETS: Final = """\
 | Mars | 2 | 25 |
 | Jupiter | 97 | 10 |
 """
+LIBRARIAN: Final = """\
+All the maps are on the third shelf, sorted by how lost one is.
+Mira (laughing): Yours is the empty one.
+"""
 NOTE: Final = "Ann's rehearsals are on Tuesdays at seven"
 """What the model keeps by a tool."""
 NOTED: Final = "I'll remember that here: rehearsals on Tuesdays at seven."

@@ -13,6 +13,7 @@ from bot import journal_format, tables
 from bot.clock import SystemClock
 from bot.demo.screen import PLAIN_WIDTH, Screen
 from bot.demo.script import (
+    LIBRARIAN,
     LONG_WAY,
     LOST,
     NOTE,
@@ -88,6 +89,24 @@ async def table(stage: Stage) -> None:
     kept = sum(line in reply.content for line in PLANETS.splitlines())
     total = len(PLANETS.splitlines())
     stage.screen.proof(f"{kept} of {total} lines of the model's own Markdown, read from the log")
+
+
+async def alter(stage: Stage) -> None:
+    """Another persona, in its own name and with a picture that follows its mood."""
+    stage.screen.scene("Another persona answers, and her picture follows her mood")
+    stage.provider.script(streamed(LIBRARIAN))
+    after, before = await stage.bot.runtime.head(), len(stage.messages())
+
+    await stage.ask("Mira, where are the maps?")
+    await stage.until(Receipt, after, 3)
+    await stage.until(TurnEnded, after)
+
+    stage.show_new()
+    said = stage.messages()[before + 1 :]
+    names = {message.author.username for message in said}
+    faces = list(dict.fromkeys(str(message.author.avatar) for message in said))
+    stage.screen.aside(f"her pictures at Discord: {', then '.join(face[:8] for face in faces)}")
+    stage.screen.proof(f"{len(names)} name, {len(faces)} pictures")
 
 
 async def tool(stage: Stage) -> None:
@@ -233,5 +252,5 @@ async def figures(stage: Stage) -> None:
     )
 
 
-SCENES: Final = (answer, table, tool, follow_up, stop, fallback, crash, unconfirmed, figures)
+SCENES: Final = (answer, table, alter, tool, follow_up, stop, fallback, crash, unconfirmed, figures)
 """All of them, in order."""

@@ -8,6 +8,7 @@ from typing import Final, Self
 
 import msgspec
 from msgspec import Struct
+from PIL import Image
 
 from bot.app import Bot
 from bot.demo.screen import Screen
@@ -34,9 +35,31 @@ base_url = "{base_url}"
 [chat]
 model = "loopback/scripted"
 fallbacks = ["loopback/understudy"]
+
+[[personas]]
+name = "Rejoinder"
+
+[[personas]]
+name = "Mira"
+avatar = "mira.png"
+triggers = ["Mira"]
+prompt = "You are Mira, who runs the ship's library."
+sprites = {{ laughing = "mira-laughing.png" }}
 """
+PICTURES: Final = {"mira.png": "#33658a", "mira-laughing.png": "#f6ae2d"}
+"""An alter's faces, each of one colour."""
+PICTURE_SIZE: Final = (64, 64)
+"""Pixels."""
 EVENT_SECONDS: Final = 20.0
 """Longest wait for anything that a scene waits for."""
+
+
+class _Author(Struct, frozen=True, kw_only=True):
+    name: str
+
+
+class _Embed(Struct, frozen=True, kw_only=True):
+    author: _Author
 
 
 class _Button(Struct, frozen=True, kw_only=True):
@@ -104,6 +127,8 @@ class Stage:
 
     def _write_config(self) -> None:
         self.directory.mkdir(parents=True)
+        for name, colour in PICTURES.items():
+            Image.new("RGB", PICTURE_SIZE, colour).save(self.directory / name)
         self.config.write_text(
             CONFIG.format(
                 token=TOKEN_NAME, api_url=self.discord.api_url, base_url=self.provider.base_url
@@ -147,7 +172,7 @@ class Stage:
         """Print what the channel holds and the screen does not."""
         messages = self.messages()
         for message in messages[self._shown :]:
-            is_bot = message.author.id == self.discord.bot_user.id
+            is_bot = message.author.is_bot
             asker = self.ann.display_name or self.ann.username
             replies_to = asker if message.reply_to is not None else None
             mention = f"<@{self.discord.bot_user.id}>"
@@ -162,7 +187,9 @@ class Stage:
 
 
 def beneath(message: StoredMessage) -> list[str]:
-    """Return a line for each file of a message and for each button below it."""
+    """Return a line for each embed and file of a message, and for each button below it."""
+    embeds = msgspec.convert(message.embeds, tuple[_Embed, ...])
     rows = msgspec.convert(message.components, tuple[_Row, ...])
     files = [f"▣ {file.filename}, {len(file.data):,} bytes" for file in message.attachments]
-    return [*files, *(f"[ {button.label} ]" for row in rows for button in row.components)]
+    heads = [f"↱ {embed.author.name}" for embed in embeds]
+    return [*heads, *files, *(f"[ {button.label} ]" for row in rows for button in row.components)]

@@ -33,6 +33,7 @@ async def test_the_demo_shows_its_scenes_and_leaves_a_log_that_the_commands_read
 
     assert code == 0, shown
     assert "5 of 5 lines of the model's own Markdown" in shown
+    assert "1 name, 2 pictures" in shown
     assert "the model was told exactly that: yes" in shown
     assert "after she wrote on: follow_up_interrupt" in shown
     assert "the provider's connection was closed" in shown
@@ -50,6 +51,7 @@ async def test_the_demo_shows_its_scenes_and_leaves_a_log_that_the_commands_read
         "completed",
         "completed",
         "completed",
+        "completed",
         "follow_up_interrupt",
         "completed",
         "stopped_by_user",
@@ -57,12 +59,12 @@ async def test_the_demo_shows_its_scenes_and_leaves_a_log_that_the_commands_read
         "recovered",
         "unconfirmed",
     ]
-    assert await rejoinder(tmp_path, "verify", *arguments) == (0, "9 turns checked, 0 differ\n")
+    assert await rejoinder(tmp_path, "verify", *arguments) == (0, "10 turns checked, 0 differ\n")
     code, replayed = await rejoinder(tmp_path, "replay", turns[1]["turn_id"], "--diff", *arguments)
     assert code == 0
     assert "turn_recovered" in replayed
     query = "SELECT count(*) AS n FROM receipts"
     code, counted = await rejoinder(tmp_path, "sql", query, "--format", "json", *arguments)
-    assert json.loads(counted) == [{"n": 15}]
+    assert json.loads(counted) == [{"n": 18}]
     code, refused = await rejoinder(tmp_path, "sql", "DELETE FROM events", *arguments)
     assert code == 1, refused
