@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.errors import TransportError
+from actors.generation.accounting import Accounting
 from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
 from actors.generation.watchdog import Watchdog
@@ -32,9 +33,8 @@ from events.generation import (
     RequestClosed,
     RequestOpened,
     StreamEnd,
-    Usage,
 )
-from events.spending import RequestDenied, UsageReport
+from events.spending import RequestDenied
 
 KEY_MARK: Final = "[key]"
 """Stands for the route's key wherever a provider sends it back."""
@@ -60,9 +60,7 @@ class Reading:
         self._status: int | None = None
         self._retry_after: float | None = None
         self._watchdog = Watchdog(world.clock, world.limits)
-        self._usage: Usage | None = None
-        self._response_id: str | None = None
-        self._serving: str | None = None
+        self._accounting = Accounting(request, route.provider, route.model)
         self.parameters: tuple[str, ...] = ()
         """Names of the body's parameters in its first form."""
         self.has_begun = False
@@ -165,8 +163,7 @@ class Reading:
         )
 
     def _settle(self, hold: HoldHandle, end: StreamEnd) -> None:
-        if self._usage is not None:
-            hold.report_cost(self._usage.cost_pico)
+        hold.report_cost(self._accounting.cost_pico)
         if self._status is not None and not is_success(self._status):
             hold.ending = "refused"
         elif end == "done" and self.fault is None:
@@ -254,9 +251,7 @@ class Reading:
             self._act_on(chunk)
 
     def _act_on(self, chunk: Chunk) -> None:
-        self._usage = chunk.usage or self._usage
-        self._response_id = self._response_id or chunk.response_id
-        self._serving = self._serving or chunk.serving_provider
+        self._accounting.take(chunk)
         self.finish_reason = chunk.finish_reason or self.finish_reason
         self.fault = self.fault or chunk.error
         if chunk.function_call is not None:
@@ -281,26 +276,10 @@ class Reading:
             key=self._route.key,
         )
         self._journal.add(self.closed)
-        if self._usage is not None:
-            report = self._report(self._usage)
+        report = self._accounting.report()
+        if report is not None:
             self._journal.add(report)
             self._registrations.report(self._owner, report)
-
-    def _report(self, usage: Usage) -> UsageReport:
-        return UsageReport(
-            request=self._request,
-            provider=self._route.provider,
-            model=self._route.model,
-            measurement="measured",
-            response_id=self._response_id,
-            serving_provider=self._serving,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cache_read_tokens=usage.cache_read_tokens,
-            cache_write_tokens=usage.cache_write_tokens,
-            reasoning_tokens=usage.reasoning_tokens,
-            cost_pico=usage.cost_pico,
-        )
 
     def _elapsed_ms(self) -> float:
         return round((self._clock.monotonic() - self._opened_at) * 1_000, 3)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from actors.generation.accounting import owed_reports
 from actors.generation.exchanges import Exchange, exchanges, uncalled
 from actors.generation.journal import Journal
 from actors.generation.replay import Rebuilt, rebuild
@@ -17,6 +18,7 @@ from actors.generation.world import World
 from actors.ports import SendResult
 from actors.providers.registry import provider_for
 from actors.rules.recovery import Wreck, decide_recovery, started
+from actors.spending.context import current_usage_context
 from actors.text import core
 from events.base import Event, Recorded, channel_stream, turn_stream
 from events.errors import ConcurrencyError
@@ -128,15 +130,18 @@ async def _claim(
         started_at=history[0].recorded_at if history else world.clock.now(),
     )
     recovery = decide_recovery(wreck, world.clock.now(), start.recover_within_seconds)
+    owed = () if isinstance(last, TurnEnded) else tuple(owed_reports(events, rebuilt.chunks))
     if not isinstance(last, TurnEnded):
         if not events:
             journal.add(beginning)
         journal.add(
             TurnRecovered(epoch=start.epoch, found=recovery.found, decision=recovery.decision)
         )
-        for flush in text.flushes[text.on_record :]:
-            journal.add(flush)
+        for event in (*owed, *text.flushes[text.on_record :]):
+            journal.add(event)
         await journal.barrier()
+        for report in owed:
+            world.registrations.report(current_usage_context(), report)
     return Takeover(
         decision=recovery.decision,
         beginning=started(events) or beginning,
