@@ -62,6 +62,14 @@ def user_stream(user_id: UserId) -> StreamId:
     return StreamId(f"user/{user_id}")
 
 
+def payer_of(stream: StreamId) -> tuple[str, str] | None:
+    """Return the payer and the month (`YYYY-MM`) of a budget stream; None for any other."""
+    if not stream.startswith("budget/"):
+        return None
+    payer, _, month = stream.removeprefix("budget/").rpartition("/")
+    return payer, month
+
+
 class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):
     """A fact. The subclass's `tag` is its stored kind, `version` the number of its shape."""
 

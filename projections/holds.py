@@ -6,11 +6,14 @@ and settled once: a repeat, or a settlement of what was never opened, changes no
 """
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from msgspec import Struct, field
 
-from events.base import Recorded, Seq
+from events.base import Recorded, Seq, TurnId
 from events.spending import HoldOpened, HoldSettled
+
+_HOLD_PARTS: Final = 3
 
 
 class OpenHold(Struct, frozen=True, kw_only=True):
@@ -47,6 +50,14 @@ class Exposure(Struct, frozen=True, kw_only=True):
     def orphans(self, now: datetime, age: timedelta) -> dict[str, OpenHold]:
         """Return the holds opened longer than `age` ago: nobody is left to settle them."""
         return {name: hold for name, hold in self.open.items() if now - hold.opened_at > age}
+
+
+def request_of(hold_id: str) -> tuple[TurnId, int] | None:
+    """Return the turn and the request that a hold was opened for; None where its id names none."""
+    parts = hold_id.split("/")
+    if len(parts) != _HOLD_PARTS or not parts[-1].isdecimal() or not parts[-1].isascii():
+        return None
+    return TurnId(parts[0]), int(parts[-1])
 
 
 def initial() -> Exposure:

@@ -191,6 +191,6 @@ def fold_usage(batch: Iterable[Recorded]) -> list[UsageRow]:
     return list(latest.values())
 
 
-def cells(row: TurnRow | UsageRow) -> Row:
+def cells(row: Struct) -> Row:
     """Return the row's fields in the order of its table's columns."""
     return msgspec.structs.astuple(row)

@@ -18,6 +18,7 @@ from actors.read_models.facts import (
     marked_turns,
 )
 from actors.read_models.failures import GapError
+from actors.read_models.money import fold_holds
 from actors.read_models.stored import Row, row_of
 from events.base import Position, Recorded
 
@@ -40,6 +41,9 @@ def write(connection: DuckDBPyConnection, fresh: Sequence[Recorded]) -> None:
     _append(connection, "events", [row_of(recorded) for recorded in fresh])
     _write_turns(connection, fresh)
     _write_usage(connection, fold_usage(fresh))
+    holds = fold_holds(fresh)
+    if holds:
+        _append(connection, "facts.hold_rows", [cells(row) for row in holds])
     connection.execute("UPDATE facts.checkpoint SET position = ?", [fresh[-1].position])
 
 

@@ -1,8 +1,9 @@
 """The tables of a read model, the views of figures, and opening a file that has them.
 
-People see `events`, the views of `views.py`, `turns`, `usage` and `decision_quality`; what those
-stand on is kept in a schema of its own. The bodies are stored in today's version of each kind, so
-that a view never meets an old shape: when a version moves, the whole model is built again.
+People see `events`, the views of `views.py` and `money.py`, `turns`, `usage` and
+`decision_quality`; what those stand on is kept in a schema of its own. The bodies are stored in
+today's version of each kind, so that a view never meets an old shape: when a version moves, the
+whole model is built again.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from duckdb import DuckDBPyConnection
 
 from actors.read_models.facts import FACTS_VERSION
 from actors.read_models.lock_holder import locked_by_another
+from actors.read_models.money import HOLD_TABLE, MONEY_VIEW_NAMES, MONEY_VIEWS
 from actors.read_models.views import VIEW_NAMES, view_statements
 from events.base import Position
 from events.codec import EVENT_TYPES, kind_of
@@ -36,6 +38,7 @@ TABLES: Final = (
         request BIGINT, provider VARCHAR, model VARCHAR, is_measured BOOLEAN, input_tokens BIGINT,
         output_tokens BIGINT, cache_read_tokens BIGINT, cache_write_tokens BIGINT,
         cost_pico BIGINT, correlation VARCHAR)""",
+    HOLD_TABLE,
     "CREATE TABLE facts.checkpoint(position UBIGINT)",
     "CREATE TABLE facts.schema_version(fingerprint VARCHAR)",
     "INSERT INTO facts.checkpoint VALUES (0)",
@@ -110,7 +113,9 @@ FIGURE_VIEWS: Final = (
 """A turn's cost is known only where each of its requests reported one (rule U21). A decision counts
 once, by its end; usage that comes after it is late (rules P5, V1)."""
 
-PUBLIC_TABLES: Final = VIEW_NAMES | {"events", "turns", "usage", "decision_quality"}
+PUBLIC_TABLES: Final = (
+    VIEW_NAMES | MONEY_VIEW_NAMES | {"events", "turns", "usage", "decision_quality"}
+)
 """What people may read."""
 
 PUBLIC_MACROS: Final = frozenset({"usd"})
@@ -189,7 +194,7 @@ def _connect(path: Path, memory_limit: str) -> DuckDBPyConnection:
 
 
 def _with_views(connection: DuckDBPyConnection) -> DuckDBPyConnection:
-    for statement in (USD, *view_statements(), *FIGURE_VIEWS):
+    for statement in (USD, *view_statements(), *FIGURE_VIEWS, *MONEY_VIEWS):
         connection.execute(statement)
     return connection
 

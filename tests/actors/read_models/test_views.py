@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from actors.read_models.money import MONEY_VIEW_NAMES
 from actors.read_models.read_models import ReadModels
 from actors.read_models.views import (
     ENVELOPE,
@@ -28,7 +29,8 @@ def test_every_kind_has_a_view_of_its_own(models: ReadModels) -> None:
     """A kind without a view would have to be parsed out of JSON by hand."""
     found = {row[0] for row in models.sql("SHOW TABLES").rows}
 
-    assert found == VIEW_NAMES | {"events", "turns", "usage", "decision_quality"}
+    known = {"events", "turns", "usage", "decision_quality"}
+    assert found == VIEW_NAMES | MONEY_VIEW_NAMES | known
     assert len(VIEW_NAMES) == len(EVENT_TYPES)
 
 
