@@ -37,6 +37,8 @@ from events.scene import ServerEmoji
 
 Handle = Any
 """A Ray actor handle; Ray gives its methods no types."""
+RETIRE_SECONDS: Final = 2.0
+"""How long a turn's actor that ends may take to let reporters of usage finish."""
 
 
 class ActorName(Struct, frozen=True, kw_only=True):
@@ -250,5 +252,7 @@ class RayTurnHost(TurnHost):
 
     @override
     async def retire(self) -> None:
+        with suppress(RayError, TimeoutError):
+            await asyncio.wait_for(self._handle.aclose.remote(), RETIRE_SECONDS)
         with suppress(RayError):
             ray.kill(self._handle)

@@ -84,6 +84,11 @@ class ChannelTurnHost:
         assert self._world is not None
         return await Turn(self._world, start).run()
 
+    async def aclose(self) -> None:
+        """Return when reporters of usage have finished what they were told of."""
+        if self._world is not None:
+            await self._world.registrations.drain()
+
 
 class RouterSpec(Struct, frozen=True, kw_only=True):
     """What the router is built from."""
