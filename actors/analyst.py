@@ -73,6 +73,10 @@ class Analyst:
         """Return usage and cost grouped by `by`."""
         return await asyncio.to_thread(self._opened.usage, by)
 
+    async def budgets(self, month: str) -> Table:
+        """Return what each payer has spent and set aside in `month` (`YYYY-MM`)."""
+        return await asyncio.to_thread(self._opened.budgets, month)
+
     async def sql(self, query: str) -> Table:
         """Return what one read-only SELECT gives."""
         return await asyncio.to_thread(self._opened.sql, query)

@@ -21,9 +21,10 @@ import typer
 from actors.errors import ActorError
 from actors.table import Table
 from bot import tables
+from bot.budgets import is_budgeted, with_caps
 from bot.clock import SystemClock
 from bot.control_socket import is_running
-from bot.glance import TURNS, USAGE, View, at_a_glance, width_of
+from bot.glance import BUDGETS, TURNS, USAGE, View, at_a_glance, width_of
 from bot.operations import Operations
 from bot.settings import Settings, load
 from bot.settings_errors import SettingsError
@@ -155,13 +156,26 @@ def usage(
     by: Annotated[
         str, typer.Option(help="Any of guild, model and day, with commas between.")
     ] = ",".join(_GROUPS),
+    budget: Annotated[
+        bool, typer.Option("--budget", help="Show this month's budgets alone.")
+    ] = False,
     json: Json = False,
     config: Config = DEFAULT_CONFIG,
 ) -> None:
-    """Show tokens and cost."""
+    """Show tokens and cost; where budgets are on, what is spent and open of them too."""
     groups = _groups(by)
-    table = _ask(config, lambda operations: operations.usage(groups))
-    _show_view(table, USAGE, json=json)
+    settings = _settings(config, require_secrets=False)
+    if not budget:
+        table = _ask_with(settings, lambda operations: operations.usage(groups))
+        _show_view(table, USAGE, json=json)
+    if budget or (is_budgeted(settings) and not json):
+        table = _ask_with(settings, lambda operations: _budgets(operations, settings))
+        _show_view(table, BUDGETS, json=json)
+
+
+async def _budgets(operations: Operations, settings: Settings) -> Table:
+    month = f"{SystemClock().now():%Y-%m}"
+    return with_caps(await operations.budgets(month), settings)
 
 
 @main.command()

@@ -71,6 +71,13 @@ class _Usage(_Question, frozen=True, tag="usage"):
         return await operations.usage(self.by)
 
 
+class _Budgets(_Question, frozen=True, tag="budgets"):
+    month: str
+
+    async def ask(self, operations: Operations) -> Table:
+        return await operations.budgets(self.month)
+
+
 class _Sql(_Question, frozen=True, tag="sql"):
     query: str
 
@@ -95,7 +102,7 @@ class _Status(_Question, frozen=True, tag="status"):
         return await operations.status()
 
 
-_AnyQuestion = _Turns | _Replay | _Verify | _Usage | _Sql | _Stop | _Status
+_AnyQuestion = _Turns | _Replay | _Verify | _Usage | _Budgets | _Sql | _Stop | _Status
 _questions: Final = msgspec.json.Decoder(_AnyQuestion)
 
 
@@ -225,6 +232,10 @@ class ControlClient:
     async def usage(self, by: tuple[str, ...]) -> Table:
         """Return usage grouped by `by`."""
         return await self._ask(_Usage(by), Table)
+
+    async def budgets(self, month: str) -> Table:
+        """Return what payers have spent and set aside in `month`."""
+        return await self._ask(_Budgets(month), Table)
 
     async def sql(self, query: str) -> Table:
         """Return what `query` gives."""

@@ -55,6 +55,18 @@ USAGE: Final = View(
 )
 """Usage: tokens in and out, the part of the input that was cached, requests without figures."""
 
+BUDGETS: Final = View(
+    headings={
+        "payer": "payer",
+        "month": "month",
+        "spent_usd": "spent USD",
+        "open_usd": "open USD",
+        "cap_usd": "cap USD",
+    },
+    dispensable=("month",),
+)
+"""Budgets: spent, set aside for requests that are not over, and the most that may be spent."""
+
 SHORT_ID: Final = 18
 """Characters of a turn's id on a terminal: two turns differ in them; `replay` takes any prefix."""
 FRAME: Final = 3

@@ -42,6 +42,11 @@ class LiveOperations(Operations):
         return await self._runtime.usage(by)
 
     @override
+    async def budgets(self, month: str) -> Table:
+        await self._caught_up()
+        return await self._runtime.budgets(month)
+
+    @override
     async def sql(self, query: str) -> Table:
         await self._caught_up()
         return await self._runtime.sql(query)

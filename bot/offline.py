@@ -43,6 +43,10 @@ class OfflineOperations(Operations):
         return await asyncio.to_thread(self._models.usage, by)
 
     @override
+    async def budgets(self, month: str) -> Table:
+        return await asyncio.to_thread(self._models.budgets, month)
+
+    @override
     async def sql(self, query: str) -> Table:
         return await asyncio.to_thread(self._models.sql, query)
 

@@ -128,6 +128,10 @@ class Operations(Protocol):
         """Return usage and cost grouped by `by`: any of `guild`, `model`, `day`."""
         ...
 
+    async def budgets(self, month: str) -> Table:
+        """Return what each payer has spent and set aside in `month` (`YYYY-MM`, UTC)."""
+        ...
+
     async def sql(self, query: str) -> Table:
         """Return what one read-only SELECT gives.
 

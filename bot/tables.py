@@ -111,6 +111,8 @@ def _text(value: object) -> str:
             return ""
         case bool() | list() | dict():
             return _plain_json.encode(value).decode()
+        case Decimal():
+            return f"{value:f}"  # str() writes a zero of twelve places as 0E-12
         case _:
             return str(value)
 

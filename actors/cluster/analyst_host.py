@@ -46,6 +46,10 @@ class AnalystHost:
         """As `Analyst.usage`."""
         return await (await self._started()).usage(by)
 
+    async def budgets(self, month: str) -> Table:
+        """As `Analyst.budgets`."""
+        return await (await self._started()).budgets(month)
+
     async def sql(self, query: str) -> Table:
         """As `Analyst.sql`."""
         return await (await self._started()).sql(query)

@@ -200,6 +200,10 @@ class Runtime:
         """As `Analyst.usage`."""
         return await self._ask(lambda: self._analyst.usage.remote(by))
 
+    async def budgets(self, month: str) -> Table:
+        """As `Analyst.budgets`."""
+        return await self._ask(lambda: self._analyst.budgets.remote(month))
+
     async def sql(self, query: str) -> Table:
         """As `Analyst.sql`."""
         return await self._ask(lambda: self._analyst.sql.remote(query))

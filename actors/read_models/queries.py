@@ -83,6 +83,15 @@ def usage(connection: DuckDBPyConnection, by: Sequence[str]) -> Table:
     return _table(connection, usage_sql(groups) + order, {})
 
 
+def budgets(connection: DuckDBPyConnection, month: str) -> Table:
+    """Return what each payer has spent and set aside in `month` (`YYYY-MM`), by payer."""
+    return _table(
+        connection,
+        "FROM budgets WHERE month = $month ORDER BY payer",
+        {"month": month},
+    )
+
+
 def turn_ids(connection: DuckDBPyConnection, since: datetime | None) -> list[TurnId]:
     """Return the turns that started at `since` (aware) or later, the oldest first."""
     rows = connection.execute(

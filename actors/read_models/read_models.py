@@ -146,6 +146,10 @@ class ReadModels:
         """
         return self._read(lambda cursor: queries.usage(cursor, by))
 
+    def budgets(self, month: str) -> Table:
+        """Return what each payer has spent and set aside in `month` (`YYYY-MM`)."""
+        return self._read(lambda cursor: queries.budgets(cursor, month))
+
     def turn_events(self, turn: str) -> list[Recorded]:
         """Return all events that concern the turn whose id begins with `turn`, oldest first.
 

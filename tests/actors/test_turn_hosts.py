@@ -35,7 +35,11 @@ class Handle:
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What happened to the actor, oldest first."""
     happened: list[str] = []
-    monkeypatch.setattr(ray, "kill", lambda _: happened.append("killed"))
+
+    def kill(_: object) -> None:
+        happened.append("killed")
+
+    monkeypatch.setattr(ray, "kill", kill)
     return happened
 
 

@@ -62,6 +62,20 @@ STATUS = Status(
     position=42,
 )
 
+BUDGETS = Table(
+    columns=(
+        Column(name="payer", type="VARCHAR"),
+        Column(name="month", type="VARCHAR"),
+        Column(name="spent_usd", type="DECIMAL(38,12)", unit="USD"),
+        Column(name="open_usd", type="DECIMAL(38,12)", unit="USD"),
+        Column(name="open_requests", type="BIGINT", unit="requests"),
+    ),
+    rows=(
+        ("guild/42", "2026-12", "0.310000000000", "0.050000000000", 1),
+        ("user/7", "2026-12", "0.020000000000", "0.000000000000", 0),
+    ),
+)
+
 
 class FakeOperations:
     """Answers as prepared, and notes what it was asked; raises `error` where one is set."""
@@ -93,6 +107,11 @@ class FakeOperations:
         """Return two rows."""
         self._note("usage", by)
         return self.table
+
+    async def budgets(self, month: str) -> Table:
+        """Return two payers."""
+        self._note("budgets", month)
+        return BUDGETS
 
     async def sql(self, query: str) -> Table:
         """Return two rows."""

@@ -140,6 +140,58 @@ def test_usage_groups_as_asked(config: Path, operations: FakeOperations) -> None
     ]
 
 
+def budgeted(config: Path, **options: str) -> Path:
+    """Return the configuration with budgets turned on."""
+    lines = [f'{name} = "{value}"' for name, value in options.items()]
+    table = ["", "[extensions.budget.options]", *lines, ""]
+    config.write_text(config.read_text(encoding="utf-8") + "\n".join(table), encoding="utf-8")
+    return config
+
+
+def test_usage_shows_what_is_spent_and_open_of_budgets_where_they_are_on(
+    config: Path, operations: FakeOperations
+) -> None:
+    """Whoever set a cap wants to see how near it is; whoever set none is not told of caps."""
+    assert "guild/42" not in rejoinder("usage", "--config", config).stdout
+    operations.asked.clear()
+
+    result = rejoinder("usage", "--config", budgeted(config, guild_usd="2.50"))
+
+    lines = [line.split() for line in result.stdout.splitlines() if "/" in line]
+    assert [asked[0] for asked in operations.asked] == ["usage", "budgets"]
+    assert [(one[0], one[2], one[3]) for one in lines] == [
+        ("guild/42", "0.310000000000", "0.050000000000"),
+        ("user/7", "0.020000000000", "0.000000000000"),
+    ]
+    assert lines[0][4] == "2.5"
+    assert len(lines[1]) == 4
+
+
+def test_budgets_as_json_name_the_unit_of_every_figure(
+    config: Path, operations: FakeOperations
+) -> None:
+    """A program must not have to guess whether it reads dollars or cents."""
+    result = rejoinder("usage", "--budget", "--json", "--config", budgeted(config, user_usd="1"))
+
+    rows = json.loads(result.stdout)
+    assert [asked[0] for asked in operations.asked] == ["budgets"]
+    assert list(rows[0]) == [
+        "payer", "month", "spent_usd", "open_usd", "open_requests", "cap_usd",
+    ]  # fmt: skip
+    assert [row["cap_usd"] for row in rows] == [None, 1]
+
+
+def test_a_cap_that_cannot_be_read_is_named_and_not_shown_as_none(
+    config: Path, operations: FakeOperations
+) -> None:
+    """A cap that silently is none is the worst of mistakes."""
+    result = rejoinder("usage", "--budget", "--config", budgeted(config, guild_usd="much"))
+
+    assert result.exit_code == 1
+    assert "guild_usd is 'much'" in result.stderr
+    assert operations.asked
+
+
 def test_replay_prints_the_timeline_and_where_the_text_went(
     config: Path, operations: FakeOperations
 ) -> None:

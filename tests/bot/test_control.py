@@ -19,7 +19,7 @@ from bot import control_socket
 from bot.control import ControlClient, ControlError, ControlServer, is_running
 from bot.control_socket import LONGEST_ADDRESS, NAME
 from events.errors import LogUnavailableError
-from tests.bot.operating import MORNING, REPLAY, STATUS, TURNS, FakeOperations
+from tests.bot.operating import BUDGETS, MORNING, REPLAY, STATUS, TURNS, FakeOperations
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ Call = Callable[[ControlClient], Coroutine[Any, Any, object]]
 
 CALLS: list[tuple[Call, tuple[object, ...], object]] = [
     (lambda bot: bot.replay("0192"), ("replay", "0192"), REPLAY),
+    (lambda bot: bot.budgets("2026-12"), ("budgets", "2026-12"), BUDGETS),
     (lambda bot: bot.stop(1187, "operator"), ("stop", 1187, "operator"), "0192"),
     (lambda bot: bot.status(), ("status",), STATUS),
 ]
@@ -54,7 +55,9 @@ TABLES: list[tuple[Call, tuple[object, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "asked", "answer"), CALLS, ids=["replay", "stop", "status"])
+@pytest.mark.parametrize(
+    ("call", "asked", "answer"), CALLS, ids=["replay", "budgets", "stop", "status"]
+)
 async def test_a_question_reaches_the_bot_and_its_answer_the_asker(
     directory: Path,
     operations: FakeOperations,

@@ -277,3 +277,23 @@ def test_p3_days_are_those_of_the_report_and_of_the_settlement() -> None:
         date(2026, 3, 1): 1,
         date(2026, 3, 2): 2,
     }
+
+
+def test_p4_a_months_budgets_say_what_is_spent_and_what_is_open(models: ReadModels) -> None:
+    """It is what `usage` shows beside the caps."""
+    told: list[tuple[int | str, Any]] = []
+    for request, spent_pico in ((1, 30), (2, None)):
+        hold_id = f"{turn_id(1)}/0/{request}"
+        opening = HoldOpened(hold_id=hold_id, estimate_pico=50, provider="main", model="small")
+        told.append(("guild/42", opening))
+        if spent_pico is not None:
+            settled = HoldSettled(hold_id=hold_id, spent_pico=spent_pico, basis="reported")
+            told.append(("guild/42", settled))
+    models.ingest(history_of(told, {}).events)
+
+    table = models.budgets("2026-03")
+
+    assert table.rows == (("guild/42", "2026-03", usd(30), usd(50), 1),)
+    units = {column.name: column.unit for column in table.columns}
+    assert (units["spent_usd"], units["open_usd"]) == ("USD", "USD")
+    assert models.budgets("2026-04").rows == ()
