@@ -42,11 +42,12 @@ from events.base import (
     delivery_stream,
     turn_stream,
 )
-from events.codec import append_of
+from events.codec import append_of, encode
 from events.settings import Persona
 from events.turn import StopKind, StopRequested, TriggerReceived, TurnEnded, TurnSettings
 from projections.balance import balance
 from tests.actors.log_ports import LocalEndpoint, MortalEndpoint
+from tests.secrecy import API_KEY, given_away, keep
 
 NOTICES = Notices(
     provider_failed=notices.provider_notice,
@@ -94,6 +95,7 @@ class Stack:
 
     async def __aenter__(self) -> Self:
         await self.discord.start()
+        keep(self.discord.token)
         await self.provider.__aenter__()
         guild = self.discord.world.add_guild(name="Rejoinder HQ")
         self.guild_id = GuildId(guild.id)
@@ -104,7 +106,7 @@ class Stack:
 
     async def __aexit__(
         self,
-        _kind: type[BaseException] | None,
+        kind: type[BaseException] | None,
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
@@ -113,6 +115,9 @@ class Stack:
         await self.transport.aclose()
         await self.provider.__aexit__()
         await self.discord.close()
+        if kind is None:
+            recorded = await self.endpoint.log.read_all(Position(0))
+            assert not given_away(encode(one.event) for one in recorded)
 
     def log(self) -> LogClient:
         """Return a connection to the log, as each process has one."""
@@ -177,7 +182,7 @@ class Stack:
             provider="main",
             kind=self.kind,
             base_url=self.provider.base_url_of(self.kind),
-            api_key="sk-test",
+            api_key=API_KEY,
             model="loopback",
             gate=Policy(allow_private=True) if is_gated(self.kind) else None,
         )
