@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from actors.credentials import CredentialStore
 from actors.providers.adapter import ModelRoute
 from events.base import TurnId
 from events.settings import Persona
@@ -21,6 +22,8 @@ class RouterSettings(Struct, frozen=True, kw_only=True):
     """Who the bot can be, at least one; the first is the main persona, the others are alters."""
     turn_settings: TurnSettings
     """Settings of a turn."""
+    credentials: CredentialStore
+    """Where the keys of the guilds' own providers are."""
     is_shuffled: bool = False
     """Whether a model drawn for each turn is asked first, the others after it in their order."""
     tools: tuple[str, ...] = ()

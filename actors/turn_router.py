@@ -17,10 +17,12 @@ from msgspec import Struct
 from actors.channel_turns import Channel, Running
 from actors.generation.start import StartTurn
 from actors.guild_configurations import Changed, GuildConfigurations
+from actors.guild_routes import GuildRoutes, Route
 from actors.ports import Clock, LogPort
 from actors.router_memory import Memory, learn, scan
 from actors.router_settings import Identities, RouterSettings
-from actors.rules.configuration import Change, Refused, named
+from actors.rules.configuration import Refused, named
+from actors.rules.model_choices import GuildChange
 from actors.warm_pool import HostLostError, WarmPool
 from events.base import (
     Appended,
@@ -85,7 +87,9 @@ class TurnRouter:
         self._clock = clock
         self._settings = settings
         self._identities = identities
-        self._guilds = GuildConfigurations(log, clock, settings.personas)
+        route = Route(models=settings.models, is_shuffled=settings.is_shuffled)
+        self._routes = GuildRoutes(settings.credentials, route)
+        self._guilds = GuildConfigurations(log, clock, settings.personas, self._routes)
         self._channels: dict[ChannelId, Channel] = {}
         self._seen: dict[TriggerId, None] = {}
         self._memory = Memory()
@@ -144,7 +148,9 @@ class TurnRouter:
             await self._drop(one.trigger, "killed")
         return turn_id
 
-    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+    async def configure(
+        self, guild_id: GuildId, change: GuildChange, by: UserId
+    ) -> Changed | Refused:
         """Change what a guild has set, and return once it holds for every turn that starts."""
         await self._ready.wait()
         return await self._guilds.change(guild_id, change, by)
@@ -247,6 +253,7 @@ class TurnRouter:
         settings, trigger = self._settings, queued.trigger
         personas = personas_of(guild, settings.personas)
         speaker = named(personas, trigger.persona) or personas[0]
+        route = self._routes.of(trigger, speaker.name, guild)
         return StartTurn(
             turn_id=turn_id,
             epoch=0,
@@ -255,11 +262,11 @@ class TurnRouter:
             trigger_seq=queued.seq,
             personas=personas,
             system_prompt=settings.system_prompt,
-            models=settings.models,
+            models=route.models,
             settings=settings_of(guild, settings.turn_settings, speaker.name),
             seed=self._identities.seed(),
             history_limit=settings.history_limit,
-            is_shuffled=settings.is_shuffled,
+            is_shuffled=route.is_shuffled,
             tools=settings.tools,
             keys=self._memory.keys,
             notes=self._memory.notes.of(trigger.channel_id),

@@ -10,6 +10,7 @@ import structlog
 
 from actors.cluster.hosts import RouterSpec, TurnSpec
 from actors.cluster.runtime import Runtime, RuntimeSpec
+from actors.credentials import CredentialStore
 from actors.decisions.asking import DecisionWorld
 from actors.errors import ActorError
 from actors.extensions.loading import ExtensionSpec, registrations_of
@@ -33,11 +34,12 @@ from bot.identities import fresh_correlation, fresh_instance, fresh_seed, fresh_
 from bot.instance import AlreadyRunningError, BotLock
 from bot.live import LiveOperations
 from bot.secret import Secret
-from bot.settings import Settings, part_model
+from bot.settings import Settings
 from bot.version import version
 from events.base import ChannelId, TurnId
 from events.errors import EventLogError
 from events.turn import StopKind, TriggerReceived
+from projections.guild_models import part_model
 
 NOT_STARTED: Final = 1
 """Exit code where the bot could not start for a reason outside its configuration."""
@@ -147,6 +149,7 @@ def runtime_spec(
                 system_prompt=chat.system_prompt,
                 personas=tuple(one.persona() for one in settings.personas),
                 turn_settings=chat.turn_settings(),
+                credentials=credentials_of(settings),
                 is_shuffled=chat.shuffle_models,
                 tools=chat.tools,
                 history_limit=chat.history_messages,
@@ -181,6 +184,12 @@ def extension_specs(settings: Settings) -> tuple[ExtensionSpec, ...]:
     )
 
 
+def credentials_of(settings: Settings) -> CredentialStore:
+    """Return the store of the keys that guilds entrust to the bot."""
+    keys = tuple(key.reveal() for key in settings.credentials.secret_keys)
+    return CredentialStore(settings.log.directory, keys)
+
+
 def _route(settings: Settings, name: str) -> ModelRoute:
     provider_name, model = part_model(name)
     provider = settings.providers[provider_name]
@@ -205,6 +214,7 @@ def _notices() -> Notices:
         too_long=notices.TOO_LONG,
         too_many_tools=notices.TOO_MANY_TOOLS,
         empty=notices.EMPTY_ANSWER,
+        no_model=notices.NO_MODEL,
         given_up=notices.GIVEN_UP,
     )
 
@@ -249,7 +259,8 @@ async def _until_ended(bot: Bot) -> int:
 
 def _secrets(settings: Settings) -> list[Secret]:
     judges = [one.api_key for one in settings.decisions.values() if one.api_key]
-    return [settings.discord.token, *_keys(settings), *judges]
+    keys = [*_keys(settings), *judges]
+    return [settings.discord.token, *settings.credentials.secret_keys, *keys]
 
 
 def _keys(settings: Settings) -> list[Secret]:

@@ -10,7 +10,8 @@ nothing of it.
 from typing import Final, Protocol
 
 from actors.guild_configurations import Changed
-from actors.rules.configuration import Change, Refused
+from actors.rules.configuration import Refused
+from actors.rules.model_choices import GuildChange
 from events.base import GuildId, Position, UserId
 from events.settings import Persona
 from events.turn import TurnSettings
@@ -22,7 +23,9 @@ _BEFORE_ALL: Final = Position(0)
 class Configurator(Protocol):
     """Who keeps what guilds set."""
 
-    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+    async def configure(
+        self, guild_id: GuildId, change: GuildChange, by: UserId
+    ) -> Changed | Refused:
         """Change what a guild has set, and return once it holds."""
         ...
 
@@ -56,7 +59,7 @@ class GuildSettings:
         """Return the personas in force in a guild, or in direct messages; the main one first."""
         return personas_of(self.of(guild_id), self._personas)
 
-    async def change(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+    async def change(self, guild_id: GuildId, change: GuildChange, by: UserId) -> Changed | Refused:
         """Change what a guild has set, and return once it holds for the next message."""
         answer = await self._configurator.configure(guild_id, change, by)
         # Answers may overtake each other on their way.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from actors.rules.configuration import LONGEST_NAME, LONGEST_PROMPT, Why
+from actors.rules.model_choices import LONGEST_PROVIDER
 from events.generation import ErrorType
 
 STOPPED: Final = "Stopped."
@@ -28,6 +29,11 @@ TOO_MANY_TOOLS: Final = "I have used my tools too often for one answer, so I sto
 """The model called tools without an end."""
 EMPTY_ANSWER: Final = "The model had nothing to say to that. Please try again."
 """The model ended without any text."""
+NO_MODEL: Final = (
+    "The model that was chosen for this place can't be asked. Members with the Manage Server "
+    "permission can look at it with /model show."
+)
+"""A turn has no model to ask (P148)."""
 GIVEN_UP: Final = "I could not answer this message and have given up on it."
 """A trigger failed on every try."""
 TABLE_EXPIRED: Final = "This table's Markdown has expired."
@@ -115,5 +121,19 @@ def refusal(why: Why, what: str, owner: str) -> str:
         "no_such_sprite": f"There is no sprite {what}.",
         "sprite_key": "A sprite needs a name.",
         "bad_value": f"{what} can't have that value.",
+        "provider_name": (
+            f"A provider's name has 1 to {LONGEST_PROVIDER} letters, digits, - and _."
+        ),
+        "provider_taken": f"The bot's operator has a provider {what} already.",
+        "no_such_provider": f"This server has no provider {what}.",
+        "no_such_kind": f"There is no kind of provider {what}.",
+        "bad_url": (
+            "The address has to be an https one on the public internet, "
+            f"without credentials or a query (`{what}`)."
+        ),
+        "no_such_model": (
+            f"{what} names no model that can be used here. One of this server's own providers is "
+            "written `provider/model`; of the operator's, `/model set` offers what there is."
+        ),
     }
     return words[why]

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct, field, inspect, structs
 
+from actors.credentials import VARIABLE, is_secret_key
 from actors.providers.adapter import ProviderKind
 from actors.providers.registry import is_gated
 from bot.decision_settings import AddressingSettings, DecisionSettings, judge_decisions
@@ -27,6 +28,7 @@ from bot.secret import Secret
 from bot.settings_errors import Fault, SettingsError
 from bot.settings_reader import SettingsReader, child, revive
 from events.turn import TurnSettings
+from projections.guild_models import part_model
 
 MINIMAL_FILE: Final = """\
 [discord]
@@ -81,6 +83,14 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """Keys, rotated; none for an endpoint without authentication."""
     allow_private: bool = False
     """Whether an endpoint behind the address gate may be inside; kind `custom` alone has a gate."""
+
+
+class CredentialSettings(Struct, frozen=True, kw_only=True):
+    """`[credentials]`: how the keys that guilds entrust to the bot are kept."""
+
+    secret_keys: tuple[Secret, ...] = ()
+    """What encrypts them: the first what is stored from here on, the others what was before. Where
+    the file names none: those of the variable `REJOINDER_SECRET_KEY`, parted by commas."""
 
 
 class ChatSettings(TurnSettings, frozen=True, kw_only=True):
@@ -142,6 +152,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The event log."""
     ray: RaySettings = RaySettings()
     """The actors' home."""
+    credentials: CredentialSettings = CredentialSettings()
+    """The keys of guilds' own providers."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
     """Endpoints by name; at least one."""
     decisions: dict[str, DecisionSettings] = field(default_factory=dict[str, DecisionSettings])
@@ -159,12 +171,6 @@ class Settings(Struct, frozen=True, kw_only=True):
 _SHAPE: Final = inspect.type_info(Settings)
 
 
-def part_model(name: str) -> tuple[str, str]:
-    """Return the provider and the model that `provider/model` names."""
-    provider, _, model = name.partition("/")
-    return provider, model
-
-
 def load(path: Path, environ: Mapping[str, str], *, require_secrets: bool = True) -> Settings:
     """Return the settings that the file at `path` and `environ` give.
 
@@ -178,11 +184,12 @@ def load(path: Path, environ: Mapping[str, str], *, require_secrets: bool = True
     """
     reader = SettingsReader(environ, require_secrets=require_secrets)
     tree = reader.read(_SHAPE, _parse(path), "")
-    settings = msgspec.convert(tree, Settings, dec_hook=revive)
+    settings = _with_secret_keys(msgspec.convert(tree, Settings, dec_hook=revive), environ)
     faults = [*_judge(settings)]
     if require_secrets:
         # Commands that only read the log need neither.
         faults += _judge_token(settings.discord.token)
+        faults += _judge_secret_keys(settings.credentials)
         faults += judge_images(settings.personas, path.absolute().parent)
     for fault in faults:
         if fault.key not in reader.broken:
@@ -251,6 +258,21 @@ def _judge_url(key: str, url: str) -> Iterator[Fault]:
         yield Fault(key=key, problem="holds credentials", allowed=allowed)
     elif "?" in url or "#" in url:
         yield Fault(key=key, problem="holds a query or fragment", allowed=allowed)
+
+
+def _with_secret_keys(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    if settings.credentials.secret_keys:
+        return settings
+    keys = tuple(Secret(one) for one in environ.get(VARIABLE, "").split(",") if one.strip())
+    return structs.replace(settings, credentials=CredentialSettings(secret_keys=keys))
+
+
+def _judge_secret_keys(credentials: CredentialSettings) -> Iterator[Fault]:
+    for index, secret in enumerate(credentials.secret_keys):
+        if not is_secret_key(secret.reveal()):
+            key = f"credentials.secret_keys[{index}]"
+            allowed = f"32 bytes in URL-safe base64, here or in the variable {VARIABLE}"
+            yield Fault(key=key, problem="is no secret key", allowed=allowed)
 
 
 def _judge_token(token: Secret) -> Iterator[Fault]:

@@ -24,7 +24,15 @@ from events.generation import (
     ToolReturned,
 )
 from events.notes import NotePinned
-from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
+from events.settings import (
+    FallbacksChosen,
+    ModelChosen,
+    PersonaDefined,
+    PersonaRemoved,
+    ProviderRemoved,
+    ProviderSaved,
+    SettingChanged,
+)
 from events.spending import HoldOpened, HoldSettled, RequestDenied, UsageReport
 from events.turn import (
     StopObserved,
@@ -65,6 +73,10 @@ AnyEvent = (
     | PersonaDefined
     | PersonaRemoved
     | SettingChanged
+    | ProviderSaved
+    | ProviderRemoved
+    | ModelChosen
+    | FallbacksChosen
     | NotePinned
 )
 """Every event there is; `match` over it ends in `assert_never`."""

@@ -6,7 +6,7 @@ whatever held before, so that a repeat changes nothing.
 
 from msgspec import Struct
 
-from events.base import Event, UserId
+from events.base import ChannelId, Event, UserId
 
 
 class Sprite(Struct, frozen=True, kw_only=True):
@@ -64,3 +64,49 @@ class SettingChanged(Event, frozen=True, kw_only=True, tag="setting_changed"):
     """The one persona that it holds for, before the guild's own; empty: the guild."""
     by: UserId
     """Who changed it."""
+
+
+class ProviderSaved(Event, frozen=True, kw_only=True, tag="provider_saved"):
+    """A guild has this provider, at its own expense, from here on. Key: name and credential."""
+
+    name: str
+    """Unique in its guild; replaces the one that went by it."""
+    wire: str
+    """Its wire format, such as `openai`."""
+    base_url: str
+    """The root of its API, without credentials."""
+    credential: str
+    """The id under which the credential store has its key; the key itself is in no event."""
+    by: UserId
+    """Who saved it."""
+
+
+class ProviderRemoved(Event, frozen=True, kw_only=True, tag="provider_removed"):
+    """A guild has that provider no longer, nor any choice of its models. Key: the name."""
+
+    name: str
+    """Which."""
+    by: UserId
+    """Who removed it."""
+
+
+class ModelChosen(Event, frozen=True, kw_only=True, tag="model_chosen"):
+    """This model is asked first from here on. Key: persona and channel."""
+
+    model: str | None
+    """`provider/model`; None takes the choice back."""
+    persona: str = ""
+    """The one persona that it is for, before any channel's choice."""
+    channel_id: ChannelId | None = None
+    """The one channel that it is for, its threads included; neither: the guild."""
+    by: UserId
+    """Who chose it."""
+
+
+class FallbacksChosen(Event, frozen=True, kw_only=True, tag="fallbacks_chosen"):
+    """These models are asked where the first one fails, from here on."""
+
+    models: tuple[str, ...] | None
+    """`provider/model` each, in order; None takes the choice back."""
+    by: UserId
+    """Who chose them."""

@@ -15,10 +15,32 @@ from msgspec.structs import asdict, replace
 
 from events.base import Event, GuildId, Recorded
 from events.codec import kind_of
-from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged
+from events.settings import (
+    FallbacksChosen,
+    ModelChosen,
+    Persona,
+    PersonaDefined,
+    PersonaRemoved,
+    ProviderRemoved,
+    ProviderSaved,
+    SettingChanged,
+)
 from events.turn import TurnSettings
+from projections import guild_models
+from projections.guild_models import Models, key_of
 
-KINDS: Final = tuple(kind_of(one) for one in (PersonaDefined, PersonaRemoved, SettingChanged))
+KINDS: Final = tuple(
+    kind_of(one)
+    for one in (
+        PersonaDefined,
+        PersonaRemoved,
+        SettingChanged,
+        ProviderSaved,
+        ProviderRemoved,
+        ModelChosen,
+        FallbacksChosen,
+    )
+)
 """The events that the fold reads."""
 
 Value = bool | int | str
@@ -38,15 +60,12 @@ class Guild(Struct, frozen=True, kw_only=True):
     """Its personas by key, in the order of their first mention; None for one that was removed."""
     settings: Mapping[Place, Value] = {}
     """What it has set and not taken back."""
+    models: Models = Models()
+    """Which models it has chosen, and its own providers."""
 
 
 Guilds = Mapping[GuildId, Guild]
 """What every guild has set; one that has set nothing is absent."""
-
-
-def key_of(name: str) -> str:
-    """Return what tells a persona's name from another's: neither case nor blanks around it."""
-    return name.strip().casefold()
 
 
 def initial() -> Guilds:
@@ -72,6 +91,9 @@ def guild_of(recorded: Recorded) -> GuildId | None:
 
 def changed(guild: Guild, event: Event) -> Guild:
     """Return what a guild has set once `event` has happened there."""
+    models = guild_models.changed(guild.models, event)
+    if models is not guild.models:
+        guild = replace(guild, models=models)
     match event:
         case PersonaDefined(persona=persona):
             personas = _with(guild.personas, key_of(persona.name), persona)

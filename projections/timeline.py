@@ -22,7 +22,15 @@ from events.generation import (
     ToolReturned,
 )
 from events.notes import NotePinned
-from events.settings import PersonaDefined, PersonaRemoved, SettingChanged
+from events.settings import (
+    FallbacksChosen,
+    ModelChosen,
+    PersonaDefined,
+    PersonaRemoved,
+    ProviderRemoved,
+    ProviderSaved,
+    SettingChanged,
+)
 from events.spending import HoldOpened, HoldSettled, RequestDenied, UsageReport
 from events.turn import (
     StopObserved,
@@ -48,7 +56,8 @@ Decision = DecisionRequested | DecisionAnswered
 """What a decision model is asked, and how that ends."""
 Delivery = Flush | SendAttempt | Receipt | SendFailed | Retraction | ButtonDisabled
 """What becomes of it."""
-Configuration = PersonaDefined | PersonaRemoved | SettingChanged
+ModelChoice = ProviderSaved | ProviderRemoved | ModelChosen | FallbacksChosen
+Configuration = PersonaDefined | PersonaRemoved | SettingChanged | ModelChoice
 """What a guild sets."""
 
 _EXCERPT: Final = 60
@@ -330,5 +339,28 @@ def _configuration(event: Configuration) -> str:
             whose = f" of {event.persona}" if event.persona else ""
             value = "the default" if event.value is None else event.value
             return f"{event.by} sets {event.setting}{whose} to {value}"
+        case ProviderSaved() | ProviderRemoved() | ModelChosen() | FallbacksChosen():
+            return _model_choice(event)
         case _:
             assert_never(event)
+
+
+def _model_choice(event: ModelChoice) -> str:
+    match event:
+        case ProviderSaved():
+            return f"{event.by} saves the provider {event.name}, {event.wire} at {event.base_url}"
+        case ProviderRemoved():
+            return f"{event.by} removes the provider {event.name}"
+        case ModelChosen():
+            return f"{event.by} chooses {event.model or 'no model'}{_whose(event)}"
+        case FallbacksChosen(models=models):
+            chosen = "the default" if models is None else ", ".join(models) or "none"
+            return f"{event.by} chooses as fallbacks: {chosen}"
+        case _:
+            assert_never(event)
+
+
+def _whose(choice: ModelChosen) -> str:
+    if choice.persona:
+        return f" for {choice.persona}"
+    return "" if choice.channel_id is None else f" in channel {choice.channel_id}"

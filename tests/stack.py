@@ -57,6 +57,7 @@ NOTICES = Notices(
     too_long=notices.TOO_LONG,
     too_many_tools=notices.TOO_MANY_TOOLS,
     empty=notices.EMPTY_ANSWER,
+    no_model=notices.NO_MODEL,
     given_up=notices.GIVEN_UP,
 )
 

@@ -58,7 +58,17 @@ from events.generation import (
 )
 from events.notes import NotePinned
 from events.scene import Participant, Scene, ServerEmoji
-from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged, Sprite
+from events.settings import (
+    FallbacksChosen,
+    ModelChosen,
+    Persona,
+    PersonaDefined,
+    PersonaRemoved,
+    ProviderRemoved,
+    ProviderSaved,
+    SettingChanged,
+    Sprite,
+)
 from events.spending import Basis, HoldOpened, HoldSettled, RequestDenied, UsageReport
 from events.turn import (
     RecoveryDecision,
@@ -221,6 +231,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         author_name=texts,
         content=texts,
         persona=texts,
+        parent_id=st.none() | channel_ids,
     ),
     TriggerDropped: st.builds(
         TriggerDropped,
@@ -446,6 +457,22 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         setting=words,
         value=st.none() | st.booleans() | st.integers(0, 100) | texts,
         persona=texts,
+        by=user_ids,
+    ),
+    ProviderSaved: st.builds(
+        ProviderSaved, name=words, wire=words, base_url=texts, credential=words, by=user_ids
+    ),
+    ProviderRemoved: st.builds(ProviderRemoved, name=words, by=user_ids),
+    ModelChosen: st.builds(
+        ModelChosen,
+        model=st.none() | words,
+        persona=texts,
+        channel_id=st.none() | channel_ids,
+        by=user_ids,
+    ),
+    FallbacksChosen: st.builds(
+        FallbacksChosen,
+        models=st.none() | st.lists(words, max_size=3).map(tuple),
         by=user_ids,
     ),
 }

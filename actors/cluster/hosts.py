@@ -21,7 +21,8 @@ from actors.log_client import LogClient
 from actors.log_lines import SetUpLog
 from actors.ports import Clock
 from actors.router_settings import Identities, RouterSettings
-from actors.rules.configuration import Change, Refused
+from actors.rules.configuration import Refused
+from actors.rules.model_choices import GuildChange
 from actors.tools.builtin import BUILTIN
 from actors.tools.registry import ToolRegistry
 from actors.transport import AiohttpTransport
@@ -128,7 +129,9 @@ class TurnRouterHost:
         """As `TurnRouter.stop`."""
         return await self._opened().stop(channel_id, requester, kind)
 
-    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+    async def configure(
+        self, guild_id: GuildId, change: GuildChange, by: UserId
+    ) -> Changed | Refused:
         """As `TurnRouter.configure`."""
         return await self._opened().configure(guild_id, change, by)
 

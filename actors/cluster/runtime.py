@@ -38,7 +38,8 @@ from actors.log_client import LogClient
 from actors.log_lines import SetUpLog
 from actors.log_owner import open_owned
 from actors.ports import Clock
-from actors.rules.configuration import Change, Refused
+from actors.rules.configuration import Refused
+from actors.rules.model_choices import GuildChange
 from actors.table import Table
 from actors.turn_router import Accepted, Load
 from events.base import ChannelId, GuildId, MessageId, Position, Recorded, TurnId, UserId
@@ -176,7 +177,9 @@ class Runtime:
         """As `Sender.table_source`."""
         return await self._ask(lambda: self._sender.table_source.remote(message_id))
 
-    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+    async def configure(
+        self, guild_id: GuildId, change: GuildChange, by: UserId
+    ) -> Changed | Refused:
         """As `TurnRouter.configure`, asked again until it answers."""
         return await self._ask(lambda: self._router.configure.remote(guild_id, change, by))
 

@@ -26,6 +26,13 @@ class Endings:
             return await self._delivery_ended()
         return await self._stopped()
 
+    async def unasked(self) -> TurnStatus:
+        """End a turn that has no model to ask, and say so."""
+        turn = self._turn
+        await turn.end_typing()
+        await turn.notify(turn.world.notices.no_model)
+        return await self.end("error", stop_reason="no_model")
+
     async def end(
         self, status: TurnStatus, *, stop_reason: str | None = None, error: str | None = None
     ) -> TurnStatus:

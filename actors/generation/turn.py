@@ -126,6 +126,8 @@ class Turn:
             self._turn.answer.begin(core.config_of(beginning))
         if seen is None or self._turn.is_interrupted:
             return await self._endings.interrupted()
+        if not self._start.models:
+            return await self._endings.unasked()
         return await self._dialogue(()).run(attempt, conversation(self._start, seen[0]))
 
     async def _look(self) -> tuple[list[HistoryMessage], tuple[ServerEmoji, ...]] | None:
@@ -180,6 +182,8 @@ class Turn:
         seen = None if self._turn.is_interrupted else await self._look()
         if seen is None or self._turn.is_interrupted:
             return await self._endings.interrupted()
+        if not self._start.models:
+            return await self._endings.unasked()
         return await self._dialogue(found.exchanges).go_on(
             found.uncalled, found.first_flush, conversation(self._start, seen[0])
         )

@@ -29,6 +29,8 @@ class Notices(Struct, frozen=True, kw_only=True):
     """A model called tools without an end."""
     empty: str
     """A model answered nothing."""
+    no_model: str
+    """What was chosen to be asked can't be."""
     given_up: str
     """A trigger failed too often."""
 

@@ -2,20 +2,23 @@
 
 from typing import Final
 
-from actors.providers.adapter import Provider
+from actors.providers.adapter import Provider, ProviderKind
 from actors.providers.anthropic import Anthropic
 from actors.providers.custom import Custom
 from actors.providers.google import Google
 from actors.providers.openai import OpenAI
 from actors.providers.openrouter import OpenRouter
 
-_PROVIDERS: Final[dict[str, Provider]] = {
+_PROVIDERS: Final[dict[ProviderKind, Provider]] = {
     "openai": OpenAI(),
     "openrouter": OpenRouter(),
     "anthropic": Anthropic(),
     "google": Google(),
     "custom": Custom(),
 }
+
+KINDS: Final[tuple[ProviderKind, ...]] = tuple(_PROVIDERS)
+"""The kinds that can be used."""
 
 _GATED: Final = frozenset({"custom"})
 """Kinds whose endpoints people may supply."""
@@ -32,4 +35,12 @@ def provider_for(kind: str) -> Provider:
     Raises:
         LookupError: There is none of that name.
     """
-    return _PROVIDERS[kind]
+    found = known_kind(kind)
+    if found is None:
+        raise LookupError(kind)
+    return _PROVIDERS[found]
+
+
+def known_kind(word: str) -> ProviderKind | None:
+    """Return the kind that goes by `word`, None where there is none."""
+    return next((kind for kind in KINDS if kind == word), None)

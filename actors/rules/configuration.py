@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from events.base import UserId
 from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged, Sprite
-from projections.guilds import Value, fits, key_of
+from projections.guild_models import key_of
+from projections.guilds import Value, fits
 
 LONGEST_NAME: Final = 80
 """Characters of a webhook's name (Discord's API reference, create-webhook)."""
@@ -40,6 +41,12 @@ Why = Literal[
     "no_such_sprite",
     "sprite_key",
     "bad_value",
+    "provider_name",
+    "provider_taken",
+    "no_such_provider",
+    "no_such_kind",
+    "bad_url",
+    "no_such_model",
 ]
 """Why a change is refused."""
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from bot import notices
 from bot.guild_settings import GuildSettings
 from events.base import GuildId, UserId
-from projections.guilds import key_of
+from projections.guild_models import key_of
 
 PATIENCE_SECONDS: Final = 1.0
 """How long to wait before promising an answer: Discord drops a command unanswered for 3 s."""

@@ -23,7 +23,8 @@ from bot.commands.answering import (
 from bot.guild_settings import GuildSettings
 from bot.setting_table import ROWS, TABLE, Row
 from events.turn import TurnSettings
-from projections.guilds import Guild, Value, fits, key_of, settings_of
+from projections.guild_models import key_of
+from projections.guilds import Guild, Value, fits, settings_of
 
 EVERYTHING: Final = "everything"
 """What `/config reset` takes for all settings at once."""

@@ -15,7 +15,7 @@ from events.scene import Scene
 from events.settings import Persona
 from events.turn import TriggerReceived, TurnSettings
 from tests.actors.log_ports import LocalEndpoint, log_client
-from tests.actors.test_turn_router import ROUTE, Stage, fresh, trigger
+from tests.actors.test_turn_router import NO_CREDENTIALS, ROUTE, Stage, fresh, trigger
 from tests.fakes import ManualClock
 
 HOME, AWAY = GuildId(21), GuildId(22)
@@ -44,6 +44,7 @@ class Life:
                 system_prompt="Be kind.",
                 personas=(Persona(name="Rejoinder"),),
                 turn_settings=TurnSettings(),
+                credentials=NO_CREDENTIALS,
             ),
             Identities(turn_id=lambda: fresh(next(numbers)), seed=lambda: 4),
         )

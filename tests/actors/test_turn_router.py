@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from actors.credentials import CredentialStore
 from actors.generation.start import StartTurn, TurnResult
 from actors.providers.adapter import ModelRoute
 from actors.router_settings import Identities, RouterSettings
@@ -42,6 +44,8 @@ from tests.fakes import ManualClock
 
 CHANNEL = ChannelId(1)
 ROUTE = ModelRoute(provider="main", kind="openai", base_url="http://x", api_key="", model="m")
+
+NO_CREDENTIALS = CredentialStore(Path("nowhere"))
 
 
 def trigger(number: int, *, author: int = 7, channel: int = CHANNEL) -> TriggerReceived:
@@ -122,6 +126,7 @@ class Scene:
                 system_prompt="Be kind.",
                 personas=(Persona(name="Rejoinder"),),
                 turn_settings=TurnSettings(),
+                credentials=NO_CREDENTIALS,
             ),
             Identities(turn_id=lambda: fresh(next(numbers)), seed=lambda: 4),
         )

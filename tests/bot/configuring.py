@@ -1,7 +1,11 @@
 """What guilds set, in tests: the real rules and the real log client on a log in memory."""
 
 from actors.guild_configurations import Changed, GuildConfigurations
-from actors.rules.configuration import Change, Refused
+from actors.guild_routes import GuildRoutes, Route
+from actors.providers.adapter import ModelRoute
+from actors.rules.configuration import Refused
+from actors.rules.model_choices import GuildChange
+from bot.app import credentials_of
 from bot.clock import SystemClock
 from bot.guild_settings import GuildSettings
 from bot.settings import Settings
@@ -10,14 +14,23 @@ from events.settings import Persona
 from projections.guilds import Guilds
 from tests.actors.log_ports import LocalEndpoint, log_client
 
+MAIN = ModelRoute(provider="main", kind="openai", base_url="http://x", api_key="", model="x")
+"""What the configuration file has."""
+
 
 class LocalConfigurator:
     """What the router does with changes, in this process."""
 
-    def __init__(self, personas: tuple[Persona, ...], endpoint: LocalEndpoint) -> None:
-        self.configurations = GuildConfigurations(log_client(endpoint), SystemClock(), personas)
+    def __init__(
+        self, personas: tuple[Persona, ...], endpoint: LocalEndpoint, routes: GuildRoutes
+    ) -> None:
+        self.configurations = GuildConfigurations(
+            log_client(endpoint), SystemClock(), personas, routes
+        )
 
-    async def configure(self, guild_id: GuildId, change: Change, by: UserId) -> Changed | Refused:
+    async def configure(
+        self, guild_id: GuildId, change: GuildChange, by: UserId
+    ) -> Changed | Refused:
         """Change what a guild has set."""
         return await self.configurations.change(guild_id, change, by)
 
@@ -30,5 +43,6 @@ class LocalConfigurator:
 def guild_settings(settings: Settings, endpoint: LocalEndpoint | None = None) -> GuildSettings:
     """Return what holds in the guilds of a bot with these settings, on that log."""
     personas = tuple(one.persona() for one in settings.personas)
-    configurator = LocalConfigurator(personas, endpoint or LocalEndpoint())
+    routes = GuildRoutes(credentials_of(settings), Route(models=(MAIN,)))
+    configurator = LocalConfigurator(personas, endpoint or LocalEndpoint(), routes)
     return GuildSettings(configurator, personas, settings.chat.turn_settings())

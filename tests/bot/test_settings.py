@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from bot.secret import Secret
-from bot.settings import MINIMAL_FILE, Settings, load, part_model
+from bot.settings import MINIMAL_FILE, Settings, load
 from bot.settings_errors import SettingsError
 from events.turn import TurnSettings
+from projections.guild_models import part_model
 
 TOKEN = "MTIz.aBcDeF.made-up"
 ENVIRON = {"DISCORD_TOKEN": TOKEN, "OPENAI_API_KEY": "made-up-key\n"}

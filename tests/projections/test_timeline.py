@@ -2,7 +2,7 @@
 
 import pytest
 
-from events.base import Event, MessageId, TriggerId, UserId
+from events.base import ChannelId, Event, MessageId, TriggerId, UserId
 from events.codec import EVENT_TYPES, kind_of
 from events.decisions import DecisionAnswered, DecisionRequested
 from events.delivery import ButtonDisabled, Retraction, SendFailed
@@ -19,7 +19,16 @@ from events.generation import (
     ToolReturned,
 )
 from events.notes import NotePinned
-from events.settings import Persona, PersonaDefined, PersonaRemoved, SettingChanged
+from events.settings import (
+    FallbacksChosen,
+    ModelChosen,
+    Persona,
+    PersonaDefined,
+    PersonaRemoved,
+    ProviderRemoved,
+    ProviderSaved,
+    SettingChanged,
+)
 from events.spending import HoldOpened, HoldSettled, RequestDenied
 from events.turn import StopObserved, TriggerDropped, TurnRecovered
 from projections.timeline import excerpt, summary, timeline
@@ -168,6 +177,26 @@ LINES: list[tuple[Event, str]] = [
         SettingChanged(setting="live_streaming", value=None, by=UserId(77)),
         "77 sets live_streaming to the default",
     ),
+    (
+        ProviderSaved(
+            name="ours",
+            wire="openai",
+            base_url="https://models.example/v1",
+            credential="c1",
+            by=UserId(77),
+        ),
+        "77 saves the provider ours, openai at https://models.example/v1",
+    ),
+    (ProviderRemoved(name="ours", by=UserId(77)), "77 removes the provider ours"),
+    (ModelChosen(model="ours/m", by=UserId(77)), "77 chooses ours/m"),
+    (ModelChosen(model="ours/m", persona="Ren", by=UserId(77)), "77 chooses ours/m for Ren"),
+    (
+        ModelChosen(model=None, channel_id=ChannelId(5), by=UserId(77)),
+        "77 chooses no model in channel 5",
+    ),
+    (FallbacksChosen(models=("a/b", "c/d"), by=UserId(77)), "77 chooses as fallbacks: a/b, c/d"),
+    (FallbacksChosen(models=(), by=UserId(77)), "77 chooses as fallbacks: none"),
+    (FallbacksChosen(models=None, by=UserId(77)), "77 chooses as fallbacks: the default"),
 ]
 
 
