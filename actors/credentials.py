@@ -60,6 +60,11 @@ class CredentialStore:
     def __repr__(self) -> str:
         return f"CredentialStore({str(self._folder)!r})"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether keys can be stored: there is something to encrypt them with."""
+        return bool(self._secret_keys)
+
     def keep(self, value: str) -> str:
         """Store a key; return its id once it is durable.
 

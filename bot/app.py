@@ -10,7 +10,6 @@ import structlog
 
 from actors.cluster.hosts import RouterSpec, TurnSpec
 from actors.cluster.runtime import Runtime, RuntimeSpec
-from actors.credentials import CredentialStore
 from actors.decisions.asking import DecisionWorld
 from actors.errors import ActorError
 from actors.extensions.loading import ExtensionSpec, registrations_of
@@ -28,6 +27,7 @@ from bot.addressing import Addressing
 from bot.clock import SystemClock
 from bot.control import ControlServer
 from bot.decision_models import ConfiguredModels
+from bot.entrusted_keys import credentials_of, tidy
 from bot.gateway import Gateway
 from bot.guild_settings import GuildSettings
 from bot.identities import fresh_correlation, fresh_instance, fresh_seed, fresh_turn_id
@@ -84,6 +84,7 @@ class Bot:
         self._addressing = self._weighing()
         await self._control.start()
         await self._guilds.start()
+        await tidy(credentials_of(self._settings), self._guilds.credentials)
         await self._gateway.start()
         _log.info("bot_started", directory=str(self._settings.log.directory))
 
@@ -182,12 +183,6 @@ def extension_specs(settings: Settings) -> tuple[ExtensionSpec, ...]:
         ExtensionSpec(name=name, required=one.required, options=one.options)
         for name, one in settings.extensions.items()
     )
-
-
-def credentials_of(settings: Settings) -> CredentialStore:
-    """Return the store of the keys that guilds entrust to the bot."""
-    keys = tuple(key.reveal() for key in settings.credentials.secret_keys)
-    return CredentialStore(settings.log.directory, keys)
 
 
 def _route(settings: Settings, name: str) -> ModelRoute:

@@ -13,12 +13,17 @@ import arc
 import hikari
 import structlog
 from hikari.impl import CacheSettings, GatewayBot
+from msgspec.structs import replace
 
 from actors.errors import FailureError
+from actors.transport import AiohttpTransport
 from bot import notices
 from bot.commands.config import include_config
+from bot.commands.model import include_model
 from bot.commands.persona import include_persona
+from bot.commands.providers import include_providers
 from bot.commands.stop import kill_command, stop_command
+from bot.entrusted_keys import credentials_of
 from bot.guild_settings import GuildSettings
 from bot.images import ImageStore
 from bot.settings import Settings
@@ -63,8 +68,10 @@ class Gateway:
             logs=None,
             suppress_optimization_warning=True,
             auto_chunk_members=False,
-            # Nothing else is read from memory: what a trigger needs, its event brings.
-            cache_settings=CacheSettings(components=hikari.api.CacheComponents.ME),
+            # What a trigger needs, its event brings, but for the channel that a thread is of.
+            cache_settings=CacheSettings(
+                components=hikari.api.CacheComponents.ME | hikari.api.CacheComponents.GUILD_THREADS
+            ),
         )
         self._bot.event_manager.subscribe(hikari.MessageCreateEvent, self._hear)
         self._bot.event_manager.subscribe(
@@ -77,7 +84,13 @@ class Gateway:
         include_config(self._client, guilds)
         images = ImageStore(settings.log.directory, settings.discord.api_url)
         personas = include_persona(self._client, guilds, images)
-        self._bot.event_manager.subscribe(hikari.ModalInteractionCreateEvent, personas.submitted)
+        offered = tuple(dict.fromkeys((settings.chat.model, *settings.chat.fallbacks)))
+        include_model(self._client, guilds, offered)
+        self._transport = AiohttpTransport()
+        credentials = credentials_of(settings)
+        providers = include_providers(self._client, guilds, credentials, self._transport)
+        for forms in (personas, providers):
+            self._bot.event_manager.subscribe(hikari.ModalInteractionCreateEvent, forms.submitted)
 
     async def start(self) -> None:
         """Connect, and return once messages are heard and the commands are registered.
@@ -115,6 +128,7 @@ class Gateway:
         self.refuse_triggers()
         with suppress(hikari.ComponentStateConflictError):
             await self._bot.close()
+        await self._transport.aclose()
         if not self._handovers:
             return
         _, late = await asyncio.wait(self._handovers, timeout=HANDOVER_SECONDS)
@@ -130,6 +144,9 @@ class Gateway:
         trigger = trigger_of(facts, self._guilds.personas(facts.guild_id), UserId(int(me.id)))
         if trigger is None:
             return
+        thread = self._bot.cache.get_thread(event.channel_id)
+        if thread is not None:
+            trigger = replace(trigger, parent_id=ChannelId(int(thread.parent_id)))
         handover = asyncio.create_task(self._hand_over(trigger))
         self._handovers.add(handover)
         handover.add_done_callback(self._handovers.discard)

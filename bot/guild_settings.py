@@ -55,6 +55,12 @@ class GuildSettings:
         """Return what a guild has set; nothing in direct messages."""
         return self._guilds.get(guild_id, Guild()) if guild_id is not None else Guild()
 
+    @property
+    def credentials(self) -> frozenset[str]:
+        """The ids of the keys that guilds' own providers have."""
+        providers = (guild.models.providers.values() for guild in self._guilds.values())
+        return frozenset(one.credential for several in providers for one in several)
+
     def personas(self, guild_id: GuildId | None) -> tuple[Persona, ...]:
         """Return the personas in force in a guild, or in direct messages; the main one first."""
         return personas_of(self.of(guild_id), self._personas)

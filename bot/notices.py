@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from actors.credentials import VARIABLE
 from actors.rules.configuration import LONGEST_NAME, LONGEST_PROMPT, Why
 from actors.rules.model_choices import LONGEST_PROVIDER
 from events.generation import ErrorType
@@ -52,6 +53,22 @@ PROMPT_TOO_LONG: Final = "Its prompt is too long for a form; it stands in the bo
 """`/persona edit` of a persona whose prompt does not fit into Discord's form."""
 NO_HTTPS_URL: Final = "An address of an image begins with https:// and names a host."
 """A command was given another URL."""
+NO_SECRET_KEY: Final = (
+    f"Keys can't be stored here yet: the bot's operator has to set the environment variable "
+    f"{VARIABLE} and restart the bot."
+)
+"""A guild wants a provider of its own, and nothing can encrypt its key."""
+NO_KEY: Final = "That is no API key: a key is printable ASCII without spaces."
+"""A provider's form holds something else."""
+KEY_UNUSABLE: Final = (
+    "The key of this provider can't be read any more. Add the provider again, or ask the bot's "
+    f"operator whether {VARIABLE} has changed."
+)
+"""A stored key is gone, or was encrypted with something else."""
+NO_PROVIDERS: Final = "This server has no providers of its own. Add one with /providers add."
+"""`/providers list` has nothing to list."""
+PERSONA_OR_CHANNEL: Final = "A model is for a persona or for a channel, not for both."
+"""`/model` was given both."""
 
 UNKNOWN_CODE: Final = "unknown"
 """Stands for every code that may not be shown."""

@@ -20,6 +20,9 @@ _PROVIDERS: Final[dict[ProviderKind, Provider]] = {
 KINDS: Final[tuple[ProviderKind, ...]] = tuple(_PROVIDERS)
 """The kinds that can be used."""
 
+HOMES: Final[dict[str, str]] = {"openai": "https://api.openai.com/v1"}
+"""Where a kind is at home, where it has a home."""
+
 _GATED: Final = frozenset({"custom"})
 """Kinds whose endpoints people may supply."""
 

@@ -120,6 +120,11 @@ def decide_model_change(
             return _no_model(next(unknown, None)) or FallbacksChosen(models=models, by=by)
 
 
+def is_provider_name(text: str) -> bool:
+    """Return whether a provider may be called `text`."""
+    return _NAME.fullmatch(_name(text)) is not None
+
+
 def is_usable(name: str, standing: Standing) -> bool:
     """Return whether the guild may choose that model."""
     provider, model = part_model(name)
@@ -130,7 +135,7 @@ def is_usable(name: str, standing: Standing) -> bool:
 
 def _save(change: SaveProvider, standing: Standing, by: UserId) -> ModelDecision | Refused:
     name, providers = _name(change.name), standing.models.providers
-    if not _NAME.fullmatch(name):
+    if not is_provider_name(name):
         return Refused(why="provider_name", what=name)
     if name in {part_model(one)[0] for one in standing.offered}:
         return Refused(why="provider_taken", what=name)

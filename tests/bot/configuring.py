@@ -5,8 +5,8 @@ from actors.guild_routes import GuildRoutes, Route
 from actors.providers.adapter import ModelRoute
 from actors.rules.configuration import Refused
 from actors.rules.model_choices import GuildChange
-from bot.app import credentials_of
 from bot.clock import SystemClock
+from bot.entrusted_keys import credentials_of
 from bot.guild_settings import GuildSettings
 from bot.settings import Settings
 from events.base import GuildId, UserId

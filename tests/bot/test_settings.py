@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from cryptography.fernet import Fernet
 
 from bot.secret import Secret
 from bot.settings import MINIMAL_FILE, Settings, load
@@ -428,3 +429,24 @@ def test_a_wrong_decision_model_names_its_key(path: Path, old: str, new: str, ke
     found = faults(path, MINIMAL_FILE + DECISIONS.replace(old, new))
 
     assert list(found) == [key]
+
+
+def test_the_keys_that_encrypt_come_from_the_environment_unless_the_file_names_them(
+    path: Path,
+) -> None:
+    """Several, so that one can be replaced by another."""
+    one, two = Fernet.generate_key().decode(), Fernet.generate_key().decode()
+    environ = ENVIRON | {"REJOINDER_SECRET_KEY": f"{one}, {two}"}
+
+    assert read(path, MINIMAL_FILE).credentials.secret_keys == ()
+    assert read(path, MINIMAL_FILE, environ).credentials.secret_keys == (Secret(one), Secret(two))
+    named = MINIMAL_FILE + f'[credentials]\nsecret_keys = ["{two}"]\n'
+    assert read(path, named, environ).credentials.secret_keys == (Secret(two),)
+
+
+def test_a_key_that_cant_encrypt_is_a_fault_that_names_the_variable(path: Path) -> None:
+    """Better at the start than when a member enters a key."""
+    found = faults(path, MINIMAL_FILE, ENVIRON | {"REJOINDER_SECRET_KEY": "hunter2"})
+
+    assert "REJOINDER_SECRET_KEY" in found["credentials.secret_keys[0]"]
+    assert "hunter2" not in str(found)

@@ -212,3 +212,14 @@ async def test_v137_a_guilds_limit_packs_the_rest_and_says_nothing_of_it(stack: 
 
     assert stack.contents() == ["a", "b\nc"]
     assert (ended.stop_reason, ended.messages) == ("stop", 2)
+
+
+async def test_p148_a_turn_without_a_model_asks_nobody_and_says_so(stack: Stack) -> None:
+    """What a guild chose can't be asked any more, and nobody else pays for its answer."""
+    start = msgspec.structs.replace(await stack.ask(), models=())
+
+    ended = await stack.run_to_end(start)
+
+    assert (ended.status, ended.stop_reason, ended.requests) == ("error", "no_model", 0)
+    assert stack.contents() == [notices.NO_MODEL]
+    assert stack.provider.requests == []
