@@ -164,6 +164,15 @@ class StopSignal(Protocol):
         ...
 
 
+class Quote(Struct, frozen=True, kw_only=True):
+    """The beginning of a message that another one replies to."""
+
+    author_name: str
+    """Who wrote it."""
+    beginning: str
+    """Its first words on one line; empty where it has no text."""
+
+
 class HistoryMessage(Struct, frozen=True, kw_only=True):
     """A message of a channel's past, as context for the model."""
 
@@ -177,8 +186,16 @@ class HistoryMessage(Struct, frozen=True, kw_only=True):
     """Their unique name at Discord, where that is another one."""
     is_own: bool
     """Whether this bot wrote it."""
+    is_bot: bool = False
+    """Whether an application's account wrote it, or a webhook."""
+    is_persona_like: bool = False
+    """Whether it came through a webhook of an application, as the bot's personas speak."""
     content: str
-    """Its text, mentions resolved to names."""
+    """Its text as last edited, mentions of users resolved to names."""
+    reply: Quote | None = None
+    """What it replies to."""
+    extras: tuple[str, ...] = ()
+    """What comes with it beside the text, such as `attachment: cat.png, image/png, 12 KiB`."""
 
 
 class Messenger(Protocol):

@@ -211,6 +211,7 @@ def _notices() -> Notices:
         empty=notices.EMPTY_ANSWER,
         no_model=notices.NO_MODEL,
         given_up=notices.GIVEN_UP,
+        is_notice=notices.is_notice,
     )
 
 

@@ -15,6 +15,7 @@ import structlog
 from hikari.impl import CacheSettings, GatewayBot
 from msgspec.structs import replace
 
+from actors.delivery.past import extras_of, quote_of
 from actors.errors import FailureError
 from actors.transport import AiohttpTransport
 from bot import notices
@@ -179,6 +180,8 @@ def facts_of(event: hikari.MessageCreateEvent) -> MessageFacts:
         content=message.content or "",
         mentions={int(user_id): _name(user) for user_id, user in mentioned.items()},
         replies_to=UserId(int(replied_author.id)) if replied_author else None,
+        quote=quote_of(message),
+        extras=extras_of(message),
     )
 
 

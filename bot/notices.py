@@ -97,6 +97,9 @@ _HEADLINES_BY_CODE: Final = {
 # let a key through.
 _SAFE_CODE: Final = re.compile(r"[1-5]\d\d(_[a-z]+)*|[a-z]+(_[a-z]+)*|[A-Z]+(_[A-Z]+)*")
 _LONGEST_CODE: Final = 40
+_WHOLE: Final = frozenset((STILL_WORKING, TOOLS_FAILED, TOO_MANY_TOOLS, EMPTY_ANSWER, GIVEN_UP))
+_CODED: Final = frozenset((*_HEADLINES.values(), *_HEADLINES_BY_CODE.values()))
+_FALLBACK: Final = "-# Answered by "
 
 
 def safe_code(code: str) -> str:
@@ -108,7 +111,7 @@ def safe_code(code: str) -> str:
 def fallback_notice(answered: str, failed: Sequence[tuple[str, str]]) -> str:
     """Return what to say where `answered` stood in for models that failed, each with its code."""
     names = ", ".join(f"{model} (`{safe_code(code)}`)" for model, code in failed)
-    return f"-# Answered by {answered}, since this failed: {names}"
+    return f"{_FALLBACK}{answered}, since this failed: {names}"
 
 
 def provider_notice(error: ErrorType, code: str) -> str:
@@ -116,6 +119,15 @@ def provider_notice(error: ErrorType, code: str) -> str:
     shown = safe_code(code)
     headline = _HEADLINES_BY_CODE.get(shown, _HEADLINES[error])
     return f"{headline} (`{shown}`)"
+
+
+def is_notice(content: str) -> bool:
+    """Return whether a message of the bot's own is a notice: its words tell, in any channel.
+
+    The log could tell too, but not of messages that it no longer holds.
+    """
+    headline, code, _ = content.rpartition(" (`")
+    return content in _WHOLE or content.startswith(_FALLBACK) or (bool(code) and headline in _CODED)
 
 
 def no_such_persona(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from actors.ports import Quote
 from actors.text.mention_names import USER_MENTION, with_names
 from events.base import ChannelId, GuildId, MessageId, TriggerId, TurnId, UserId
 from events.settings import Persona
@@ -47,6 +48,10 @@ class MessageFacts(Struct, frozen=True, kw_only=True):
     """Display names of the users it mentions, by id."""
     replies_to: UserId | None
     """The author of the message it replies to."""
+    quote: Quote | None = None
+    """The beginning of that message."""
+    extras: tuple[str, ...] = ()
+    """What comes with it beside the text, a few words each."""
 
 
 def trigger_of(
@@ -78,6 +83,9 @@ def trigger_of(
         author_name=facts.author_name,
         content=_readable(facts, own_id),
         persona=(persona or personas[0]).name,
+        quoted_author=facts.quote.author_name if facts.quote else "",
+        quoted=facts.quote.beginning if facts.quote else "",
+        extras=facts.extras,
     )
 
 

@@ -68,9 +68,7 @@ class TriggerReceived(Event, frozen=True, kw_only=True, tag="trigger_received"):
     """The message's text, mentions resolved to names."""
     persona: str
     """The persona that is asked."""
-    parent_id: ChannelId | None = None
-    """The channel whose thread `channel_id` is; None where it is no thread."""
-
+both
 
 class TriggerDropped(Event, frozen=True, kw_only=True, tag="trigger_dropped"):
     """A queued trigger will get no turn. Stream: channel. Key: `trigger_id`."""

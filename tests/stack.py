@@ -59,6 +59,7 @@ NOTICES = Notices(
     empty=notices.EMPTY_ANSWER,
     no_model=notices.NO_MODEL,
     given_up=notices.GIVEN_UP,
+    is_notice=notices.is_notice,
 )
 
 

@@ -231,8 +231,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         author_name=texts,
         content=texts,
         persona=texts,
-        parent_id=st.none() | channel_ids,
-    ),
+both    ),
     TriggerDropped: st.builds(
         TriggerDropped,
         trigger_id=trigger_ids,

@@ -26,6 +26,7 @@ ALLOWED_TOP = {
 HOMES = {
     "ray": ("actors/cluster/",),
     "hikari": (
+        "actors/delivery/past.py",
         "actors/delivery/rest_client.py",
         "actors/delivery/single_attempt.py",
         "actors/delivery/webhook_calls.py",

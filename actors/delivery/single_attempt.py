@@ -18,11 +18,11 @@ from hikari.impl import special_endpoints
 
 from actors.delivery.attempts import INVALID_WEBHOOK_CODES
 from actors.delivery.outcomes import Exchange, message_id_of
+from actors.delivery.past import remembered
 from actors.delivery.rate_limits import REQUESTS_PER_SECOND, Route
 from actors.delivery.rest_client import RestClient
 from actors.delivery.webhook_calls import HikariWebhooks
 from actors.ports import Button, Clock, Draft, HistoryMessage, NotPosted, Posted, StopSignal
-from actors.text.mention_names import with_names
 from actors.voice import Hook
 from actors.webhook_port import Card
 from events.base import ChannelId, GuildId, MessageId
@@ -308,7 +308,7 @@ class HikariMessenger:
         )
         async for message in past.limit(limit):
             # One by one: what came before a message that can't be read is still good.
-            found.append(_remembered(message, own_id))  # noqa: PERF401 - see above
+            found.append(remembered(message, own_id))  # noqa: PERF401 - see above
 
     async def _look_up(self, found: list[ServerEmoji], guild_id: GuildId) -> None:
         found += [
@@ -355,19 +355,3 @@ def _rows(buttons: tuple[Button, ...]) -> list[special_endpoints.MessageActionRo
 
 def _tell(event: str, place: ChannelId | GuildId, exchange: Exchange) -> None:
     _log.warning(event, place=place, status=exchange.status, code=exchange.code, why=exchange.fault)
-
-
-def _remembered(message: hikari.Message, own_id: int) -> HistoryMessage:
-    names = {
-        int(user_id): str(user.global_name or user.username)
-        for user_id, user in (message.user_mentions or {}).items()
-    }
-    author = message.author
-    return HistoryMessage(
-        message_id=MessageId(int(message.id)),
-        author_id=int(author.id),
-        author_name=str(author.global_name or author.username),
-        author_handle=str(author.username),
-        is_own=int(author.id) == own_id,
-        content=with_names(message.content or "", names),
-    )

@@ -28,6 +28,7 @@ from actors.generation.tool_loop import ToolLoop
 from actors.generation.typing_indicator import TypingIndicator
 from actors.generation.world import World
 from actors.ports import HistoryMessage
+from actors.providers.adapter import ContextItem
 from actors.spending.context import TurnOwner, bind_usage_context
 from actors.text import core
 from actors.text.config import TextConfig
@@ -128,7 +129,7 @@ class Turn:
             return await self._endings.interrupted()
         if not self._start.models:
             return await self._endings.unasked()
-        return await self._dialogue(()).run(attempt, conversation(self._start, seen[0]))
+        return await self._dialogue(()).run(attempt, self._context(seen[0]))
 
     async def _look(self) -> tuple[list[HistoryMessage], tuple[ServerEmoji, ...]] | None:
         """Show that the bot is at it; return the channel's past and the guild's emojis.
@@ -185,7 +186,7 @@ class Turn:
         if not self._start.models:
             return await self._endings.unasked()
         return await self._dialogue(found.exchanges).go_on(
-            found.uncalled, found.first_flush, conversation(self._start, seen[0])
+            found.uncalled, found.first_flush, self._context(seen[0])
         )
 
     async def _deliver(self, found: Takeover, how: Literal["final", "tool_call"]) -> None:
@@ -195,6 +196,9 @@ class Turn:
         await self._turn.until_interrupted(self._turn.deliverer.settled())
 
     # -- shared ------------------------------------------------------------------------------
+
+    def _context(self, history: Sequence[HistoryMessage]) -> tuple[ContextItem, ...]:
+        return conversation(self._start, history, self._world.notices.is_notice)
 
     def _started(
         self, history: Sequence[HistoryMessage], emojis: Sequence[ServerEmoji] = ()

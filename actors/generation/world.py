@@ -33,6 +33,8 @@ class Notices(Struct, frozen=True, kw_only=True):
     """What was chosen to be asked can't be."""
     given_up: str
     """A trigger failed too often."""
+    is_notice: Callable[[str], bool]
+    """Takes a message of the bot's own; whether it is one of these, and no answer."""
 
 
 class World(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import pytest
 from msgspec import structs
 
+from actors.ports import Quote
 from bot.triggers import MessageFacts, trigger_of
 from events.base import ChannelId, GuildId, MessageId, TriggerId, UserId
 from events.settings import Persona
@@ -126,3 +127,14 @@ def test_mentions_become_names(content: str, seen: str) -> None:
 
     assert trigger is not None
     assert trigger.content == seen
+
+
+def test_a_trigger_keeps_what_it_replies_to_and_what_comes_with_it() -> None:
+    """The message is answered later, from the log: what is not kept here is lost."""
+    quote = Quote(author_name="Bob", beginning="It rains")
+
+    trigger = judge("go on", replies_to=OWN, quote=quote, extras=("sticker: Umbrella",))
+
+    assert trigger is not None
+    assert (trigger.quoted_author, trigger.quoted) == ("Bob", "It rains")
+    assert trigger.extras == ("sticker: Umbrella",)

@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from actors.delivery.single_attempt import HikariMessenger
-from actors.ports import Draft
+from actors.ports import Draft, Quote
+from bot.loopback.discord.entities import Attachment, WebhookId
 from bot.loopback.discord.faults import Fault
 from bot.loopback.discord.server import LoopbackDiscord
 from events.base import ChannelId, MessageId
@@ -67,6 +69,29 @@ async def test_history_is_the_past_of_a_channel_oldest_first_with_names_for_ment
     assert past[0].author_id == ann.id
     everything = await messenger.history(channel, before=None, limit=50)
     assert len(everything) == 4
+
+
+async def test_history_tells_what_stands_beside_a_text_and_who_relayed_it(
+    messenger: HikariMessenger, discord: LoopbackDiscord, channel: ChannelId
+) -> None:
+    """A file that the model is not told of is one it can't ask for."""
+    ann = discord.world.add_user("Ann")
+    written = await discord.say(ann, channel, "look")
+    file = Attachment(id=1, filename="cat.png", content_type="image/png", data=bytes(2048))
+    card = {"title": "Cats", "description": "all\nof them"}
+    discord.world.store(replace(written, attachments=(file,), embeds=(card,)))
+    relayed = await discord.say(ann, channel, "relayed", reply_to=written)
+    discord.world.store(replace(relayed, webhook_id=WebhookId(5)))
+
+    first, second = await messenger.history(channel, before=None, limit=2)
+
+    assert first.extras == (
+        "attachment: cat.png, image/png, 2 KiB",
+        "embed: Cats \u2013 all of them",
+    )
+    assert (first.reply, first.is_persona_like) == (None, False)
+    assert second.reply == Quote(author_name="Ann", beginning="look")
+    assert (second.extras, second.is_persona_like) == ((), True)
 
 
 async def test_history_that_can_not_be_had_is_empty_and_told_without_content(
