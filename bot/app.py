@@ -197,6 +197,7 @@ def _route(settings: Settings, name: str) -> ModelRoute:
         model=model,
         gate=Policy(allow_private=provider.allow_private) if is_gated(provider.kind) else None,
         keys=keys,
+        context_tokens=provider.context_tokens,
     )
 
 

@@ -83,6 +83,8 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     """Keys, rotated; none for an endpoint without authentication."""
     allow_private: bool = False
     """Whether an endpoint behind the address gate may be inside; kind `custom` alone has a gate."""
+    context_tokens: Annotated[int, Meta(ge=1024)] = 128_000
+    """Tokens that the windows of its models hold; the oldest messages are left out beyond that."""
 
 
 class CredentialSettings(Struct, frozen=True, kw_only=True):

@@ -53,6 +53,8 @@ class RequestOpened(Event, frozen=True, kw_only=True, tag="request_opened"):
     """Body parameters left out against the first form of the request."""
     key: int = 0
     """Which of the provider's keys it is made with, from 0 in the order of the configuration."""
+    left_out: int = 0
+    """Messages of the past, the oldest, that were left out to fit the model's window."""
 
 
 class RawChunk(Event, frozen=True, kw_only=True, tag="raw_chunk"):

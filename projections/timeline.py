@@ -185,7 +185,9 @@ def _ending(event: TurnEnded) -> str:
 def _generation(event: Generation) -> str:
     match event:
         case RequestOpened():
-            return f"request {event.request} ({event.attempt}) to {event.provider}/{event.model}"
+            cut = f", without the {event.left_out} oldest messages" if event.left_out else ""
+            model = f"{event.provider}/{event.model}"
+            return f"request {event.request} ({event.attempt}) to {model}{cut}"
         case RawChunk():
             end = f", the body ended: {event.end}" if event.end else ""
             return f"{len(event.payloads)} payloads of request {event.request}{end}"

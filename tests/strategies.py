@@ -288,6 +288,7 @@ both    ),
         body=texts,
         dropped=st.lists(words, max_size=2).map(tuple),
         key=counts,
+        left_out=counts,
     ),
     RawChunk: st.builds(
         RawChunk,

@@ -15,6 +15,7 @@ from actors.generation.accounting import Accounting
 from actors.generation.answer import Answer
 from actors.generation.journal import Arrival, Journal
 from actors.generation.watchdog import Watchdog
+from actors.generation.window import fit
 from actors.generation.world import World
 from actors.http_port import HttpRequest, HttpStream
 from actors.providers.adapter import ContextItem, ModelRoute, ToolDefinition
@@ -57,6 +58,7 @@ class Reading:
         self._request = request
         self._adapter = self._provider.reader()
         self._opened_at = 0.0
+        self._left_out = 0
         self._status: int | None = None
         self._retry_after: float | None = None
         self._watchdog = Watchdog(world.clock, world.limits)
@@ -104,7 +106,9 @@ class Reading:
             tools: What the model may call.
             dropped: Parameters of the body that are left out.
         """
-        asked = self._provider.request(self._route, tuple(context), tools)
+        fitted = fit(context, tools, self._route.context_tokens)
+        self._left_out = fitted.left_out
+        asked = self._provider.request(self._route, fitted.context, tools)
         request = replace(asked, gate=self._route.gate, body=self._without(asked.body, dropped))
         hook, fail_open = self._registrations.request_hook()
         try:
@@ -134,6 +138,7 @@ class Reading:
                 body=request.body,
                 dropped=dropped,
                 key=self._route.key,
+                left_out=self._left_out,
             )
         )
         end: StreamEnd = "stopped"

@@ -38,6 +38,9 @@ class ModelRoute(Struct, frozen=True, kw_only=True):
     key: int = 0
     """Which of them `api_key` is."""
 
+    context_tokens: int = 128_000
+    """Tokens that the model's window holds, the answer included."""
+
     def with_key(self, index: int) -> "ModelRoute":
         """Return the same route with another of the provider's keys."""
         return replace(self, api_key=self.keys[index], key=index) if self.keys else self

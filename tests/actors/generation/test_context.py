@@ -1,7 +1,5 @@
 """What the model is given of a channel."""
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
@@ -16,13 +14,10 @@ from tests.stack import Stack
 
 def said(number: int, content: str, **more: object) -> HistoryMessage:
     """Return a message of the past, Bob's unless said otherwise."""
-    known: dict[str, Any] = {
-        "message_id": MessageId(number),
-        "author_id": 9,
-        "author_name": "Bob",
-        "is_own": False,
-    }
-    return HistoryMessage(**{**known, **more}, content=content)
+    plain = HistoryMessage(
+        message_id=MessageId(number), author_id=9, author_name="Bob", is_own=False, content=content
+    )
+    return replace(plain, **more)
 
 
 @pytest.fixture
@@ -61,7 +56,7 @@ async def test_d26_each_persona_speaks_for_itself_by_whatever_way_it_was_posted(
 ) -> None:
     """A model that is handed another's words as its own takes on the other's part."""
     start = replace(start, trigger=replace(start.trigger, persona=answers))
-    hook: dict[str, Any] = {"is_bot": True, "is_persona_like": True}
+    hook: dict[str, object] = {"is_bot": True, "is_persona_like": True}
     past = [
         said(1, "main", is_own=True),
         said(2, "**Ren:** by the bot", is_own=True),
