@@ -68,7 +68,15 @@ class TriggerReceived(Event, frozen=True, kw_only=True, tag="trigger_received"):
     """The message's text, mentions resolved to names."""
     persona: str
     """The persona that is asked."""
-both
+    parent_id: ChannelId | None = None
+    """The channel whose thread `channel_id` is; None where it is no thread."""
+    quoted_author: str = ""
+    """Who wrote the message that it replies to; empty where it is no reply, or that is gone."""
+    quoted: str = ""
+    """The beginning of that message."""
+    extras: tuple[str, ...] = ()
+    """What comes with it beside the text, a few words each: files, stickers, cards."""
+
 
 class TriggerDropped(Event, frozen=True, kw_only=True, tag="trigger_dropped"):
     """A queued trigger will get no turn. Stream: channel. Key: `trigger_id`."""

@@ -231,7 +231,11 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         author_name=texts,
         content=texts,
         persona=texts,
-both    ),
+        parent_id=st.none() | channel_ids,
+        quoted_author=texts,
+        quoted=texts,
+        extras=st.lists(texts, max_size=2).map(tuple),
+    ),
     TriggerDropped: st.builds(
         TriggerDropped,
         trigger_id=trigger_ids,

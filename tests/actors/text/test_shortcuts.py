@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from actors.text import core
 from actors.text.blocks import Ending
@@ -52,12 +53,12 @@ def test_t62_a_plain_line_is_what_all_rules_would_leave_of_it(
 
 
 @settings(deadline=None, max_examples=300)
-@given(text=streams, size=st.integers(1, 9), config=any_configs)
+@given(text=streams, size=st.integers(1, 9), config=any_configs, most=st.sampled_from((0, 1, 3)))
 def test_t1_words_that_decide_nothing_are_read_as_by_every_rule(
-    text: str, size: int, config: core.TextConfig
+    text: str, size: int, config: core.TextConfig, most: int
 ) -> None:
     """Where most chunks take another way than the rest, no chunk may tell which it took."""
-    state = core.initial(config)
+    state = core.initial(replace(config, most_messages=most))
 
     for at in range(0, len(text), size):
         chunk = text[at : at + size]
