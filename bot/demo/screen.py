@@ -10,7 +10,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-NAME_WIDTH: Final = 12
+NAME_WIDTH: Final = 15
 """Columns of the speaker's name."""
 SMALL_PRINT: Final = "-# "
 """What Discord writes a line small for."""

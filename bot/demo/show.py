@@ -103,10 +103,9 @@ async def alter(stage: Stage) -> None:
 
     stage.show_new()
     said = stage.messages()[before + 1 :]
-    names = {message.author.username for message in said}
     faces = list(dict.fromkeys(str(message.author.avatar) for message in said))
     stage.screen.aside(f"her pictures at Discord: {', then '.join(face[:8] for face in faces)}")
-    stage.screen.proof(f"{len(names)} name, {len(faces)} pictures")
+    stage.screen.proof(f"{len(faces)} pictures for {len(said)} messages")
 
 
 async def tool(stage: Stage) -> None:

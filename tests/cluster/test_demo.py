@@ -33,7 +33,7 @@ async def test_the_demo_shows_its_scenes_and_leaves_a_log_that_the_commands_read
 
     assert code == 0, shown
     assert "5 of 5 lines of the model's own Markdown" in shown
-    assert "1 name, 2 pictures" in shown
+    assert "2 pictures for 3 messages" in shown
     assert "the model was told exactly that: yes" in shown
     assert "after she wrote on: follow_up_interrupt" in shown
     assert "the provider's connection was closed" in shown
