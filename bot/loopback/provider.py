@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import itertools
 import json
+import signal
 import socket
 import struct
 from collections import deque
@@ -252,7 +253,13 @@ def _response(answer: Answer) -> web.StreamResponse:
 
 
 async def serve(port: int, answers: Sequence[Answer]) -> None:
-    """Serve until cancelled, with `answers` over and over; prints the base address first."""
+    """Serve until SIGINT or SIGTERM, with `answers` over and over; prints the base address first.
+
+    Both are asked for by name: a shell that starts it in the background has SIGINT ignored.
+    """
+    ending = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
     cycle = itertools.cycle(answers)
 
     def repeat(request: Body) -> Answer:
@@ -260,7 +267,7 @@ async def serve(port: int, answers: Sequence[Answer]) -> None:
 
     async with LoopbackProvider(repeat, port=port) as provider:
         print(json.dumps({"base_url": provider.base_url}), flush=True)  # noqa: T201 - the answer of a command
-        await asyncio.Event().wait()
+        await ending.wait()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -272,10 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--script", type=Path, help="JSON file: an array of answers, repeated")
     options = parser.parse_args(arguments)
     answers = read_script(options.script) if options.script else []
-    try:
-        asyncio.run(serve(options.port, answers))
-    except KeyboardInterrupt:
-        return
+    asyncio.run(serve(options.port, answers))
 
 
 if __name__ == "__main__":
