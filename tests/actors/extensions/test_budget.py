@@ -85,8 +85,9 @@ async def test_a_fallback_on_another_payer_still_answers(stack: Stack) -> None:
     status = await run(stack, budget(stack, guild_usd="0", providers="main"), start)
 
     assert status == "completed"
-    assert stack.contents()[0] == "From the spare."
-    assert "budget_reached" in stack.contents()[1]
+    answer, notice = stack.contents()
+    assert answer == "From the spare."
+    assert "budget_reached" in notice
 
 
 async def test_a_refused_caller_of_two_gives_back_what_the_other_set_aside(stack: Stack) -> None:
